@@ -127,8 +127,9 @@ def test_a_file_that_the_profiled_server_does_not_run_with_is_refused_beside_it(
     mine = ConfigText(name="mine", text=f"[mysqld]\n{text}\n")
     posted = {"template": "your-server", "durability": "D0", "profile": row.pk}
     posted |= {"config_name": "mine", "config_text": mine.text}
-    page = admin_client.post("/studies/new/", posted)
-    assert (page.status_code, words in html.unescape(page.content.decode())) == (400, True)
+    for action in ("", "preview"):
+        page = admin_client.post("/studies/new/", posted | {"action": action})
+        assert (page.status_code, words in html.unescape(page.content.decode())) == (400, True)
     with pytest.raises(InvalidConfig, match=words):
         create_study(asked(row, configs=[mine]))
     assert not Study.objects.exists()

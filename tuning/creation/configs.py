@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import (
     FileFit,
     PlannedCandidate,
@@ -14,13 +13,10 @@ from tuning.configs.candidates import (
     share_applied,
 )
 from tuning.configs.config_check.rules import Broken, too_large_redo
-from tuning.configs.effective.expected import DEFAULT_CHUNK
-from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
 from tuning.configs.notes import Action, Note
-from tuning.configs.parse import scan_cnf, server_group
 from tuning.creation.plan import Plan
 from tuning.creation.preview import check_minutes
-from tuning.creation.real_server import OWN_CONFIG, RealServer
+from tuning.creation.real_server import RealServer
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
     PlannedSearch,
@@ -30,9 +26,7 @@ from tuning.creation.search import (
 )
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.rules import plan_proposals
-from tuning.scale_model.sizes import size_text
 from tuning.server_profile.configs import as_cnf
-from tuning.server_profile.profile import Profile
 from tuning.strategy.confirmation import shortest_seconds
 from tuning.strategy.racing import FIRST_LOOK
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
@@ -157,8 +151,7 @@ def _with_real_server(
 ) -> list[PlannedCandidate]:
     """Return the candidates with the server's config and the proposals of its profile.
 
-    A proposal that is impossible here has a `left_out`. Raises InvalidConfig for a config that
-    cannot be measured, and for a file that is not the one that the server runs with.
+    A proposal that is impossible here has a `left_out`. Raises InvalidConfig for the config.
     """
     situation = plan.situation
 
@@ -170,9 +163,7 @@ def _with_real_server(
         return replace(planned, source=source)
 
     planned = list(found)
-    if real.given:
-        _check_own_file(real.profile, next(one for one in found if one.name == real.name))
-    else:
+    if not real.given:
         source = f"the config that {real.profile.target} runs with"
         planned.append(of_text(real.name, real.cnf, source))
     for proposal in real.proposals:
@@ -186,29 +177,3 @@ def _with_real_server(
         large = _large_redo(plan, one)
         planned.append(one if large is None else replace(one, knobs={}, left_out=large.reason))
     return share_applied(planned)
-
-
-def _check_own_file(profile: Profile, file: PlannedCandidate) -> None:
-    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
-    target, number = profile.target, profile.number
-    other = "the profile or this file is of another server or version"
-    problems = [
-        Problem(file.name, one.line, one.name, f"{target} does not have it: {other}")
-        for one in scan_cnf(file.text, lambda group: server_group(group, target)).settings
-        if (knob := load_catalogue().get(one.name)) is not None
-        # The server would not start with it.
-        and not (one.loose or knob.exists_in(target) or knob.facts(target).tolerated)
-    ]
-    # Servers round the size up to whole chunks of every instance.
-    pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
-    for line in file.lines:
-        size = int(dict(line.became).get(POOL, 0))
-        if size and pool and not 0 <= pool - size < unit:
-            reason = (
-                f"{size_text(size)} here, and the profile read {size_text(pool)}: take a new "
-                f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own "
-                "values"
-            )
-            problems.append(Problem(file.name, line.number, POOL, reason))
-    if problems:
-        raise InvalidConfig(problems)

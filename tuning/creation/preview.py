@@ -1,6 +1,7 @@
 """The preview of a study: runs, time and disk space that it would take. Nothing is stored.
 
-The files of a request are counted here; they are checked when the study is created.
+The files of a request are counted here; they are checked when the study is created. Only a file
+that contradicts the profile of its server is refused before: by `plan_of`.
 """
 
 from __future__ import annotations

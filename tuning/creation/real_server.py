@@ -1,4 +1,4 @@
-"""What a study takes from the profile of a real server, and from the user's file of its config.
+"""Complete a request by the profile of a real server, and by the user's file of its config.
 
 With a profile the baseline is the server's own config, resized by the scale model like every file
 of the user.
@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from benchmarks.models import BinaryLog
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.parse import scan_cnf, server_group
+from tuning.configs.config_check.check import import_cnf
+from tuning.configs.effective.expected import DEFAULT_CHUNK
+from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
+from tuning.configs.parse import Setting, scan_cnf, server_group
 from tuning.configs.values import fixed_default
-from tuning.errors import BadRequest, InvalidRequest
+from tuning.errors import BadRequest, InvalidConfig, InvalidRequest, Problem
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.sizes import size_text
@@ -54,7 +57,8 @@ def with_profile(
 ) -> tuple[StudyRequest, RealServer | None]:
     """Return the request with what its profile says where the request says nothing.
 
-    Raises BadRequest, beside the field, for what the profile does not know or contradicts.
+    Raises BadRequest, with the field, for what the profile does not know or contradicts, and
+    InvalidConfig for a file that is not the one that the server runs with.
     """
     if request.profile is None:
         if template.name == YOUR_SERVER and not request.baseline:
@@ -63,6 +67,10 @@ def with_profile(
         return request, None
     profile = profile_of(find_profile(request.profile))
     _check(request, profile)
+    name = request.baseline or (request.configs[0].name if request.configs else OWN_CONFIG)
+    own = next((one for one in request.configs if one.name == name), None)
+    if own is not None:
+        _check_own_file(own, profile)
     data_size = request.data_size or profile.data_bytes
     memory = request.memory or profile.memory_bytes
     if data_size is None and profile.sizes:
@@ -81,9 +89,7 @@ def with_profile(
     ]
     if not proposals:
         said.append("no figure of the profile calls for a change: only published advice is tried")
-    name = request.baseline or (request.configs[0].name if request.configs else OWN_CONFIG)
-    own = next((one.text for one in request.configs if one.name == name), None)
-    cnf = as_cnf(own_knobs(profile)) if own is None else f"{own}\n"
+    cnf = as_cnf(own_knobs(profile)) if own is None else f"{own.text}\n"
     stated = {
         "data_size": data_size,
         "memory": memory,
@@ -106,13 +112,44 @@ def _check(request: StudyRequest, profile: Profile) -> None:
         if (written.flavour, written.series) != (profile.target.flavour, profile.target.series):
             reason = f"the profile is of {profile.target}, and so are your files"
             raise InvalidRequest([("translate_from", reason)])
-    pool = profile.number("innodb_buffer_pool_size")
+    pool = profile.number(POOL)
     if request.memory is not None and pool is not None and pool > request.memory:
         reason = (
             f"{size_text(request.memory)} is less than the server's buffer pool of "
             f"{size_text(pool)}"
         )
         raise InvalidRequest([("memory", reason)])
+
+
+def _check_own_file(config: ConfigText, profile: Profile) -> None:
+    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
+    target, number = profile.target, profile.number
+    other = "the profile or this file is of another server or version"
+    problems = [
+        Problem(config.name, one.line, one.name, f"{target} does not have it: {other}")
+        for one in _settings(config, target)
+        if (knob := load_catalogue().get(one.name)) is not None
+        # The server would not start with it.
+        and not (one.loose or knob.exists_in(target) or knob.facts(target).tolerated)
+    ]
+    # Servers round the size up to whole chunks of every instance.
+    pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
+    for line in import_cnf(config.data, config.name, target, translate_from=target).lines:
+        size = int(dict(line.became).get(POOL, 0))
+        if size and pool and not 0 <= pool - size < unit:
+            reason = (
+                f"{size_text(size)} here, and the profile read {size_text(pool)}: take a new "
+                f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own "
+                "values"
+            )
+            problems.append(Problem(config.name, line.number, POOL, reason))
+    if problems:
+        raise InvalidConfig(problems)
+
+
+def _settings(file: ConfigText, target: ServerTraits) -> tuple[Setting, ...]:
+    """Return the settings of a file that the server reads."""
+    return scan_cnf(file.text, lambda group: server_group(group, target)).settings
 
 
 def binary_log_of(
@@ -134,7 +171,7 @@ def _binary_log_in(files: Sequence[ConfigText], baseline: str, target: ServerTra
     """Return "on" or "off" as the baseline's file says, or all files; "" if none does."""
     found = set()
     for file in [one for one in files if one.name == baseline] or files:
-        settings = scan_cnf(file.text, lambda group: server_group(group, target)).settings
-        said = [_BINARY_LOG[one.name] for one in settings if one.name in _BINARY_LOG]
+        names = [one.name for one in _settings(file, target)]
+        said = [_BINARY_LOG[name] for name in names if name in _BINARY_LOG]
         found.add(said[-1] if said else "")
     return found.pop() if len(found) == 1 else ""
