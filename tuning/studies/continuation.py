@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Max, prefetch_related_objects
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES, Config
+from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES, BinaryLog, Config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import traits_of
 from tuning.configs.candidates import plan_proposed
@@ -226,7 +226,7 @@ def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
         target,
         source=new.source,
         durability=Durability(allowed),
-        host=facts,
+        host=replace(facts, binary_log=BinaryLog(study.binary_log).is_on),
     )
     last = study.candidates.aggregate(last=Max("position"))["last"]
     if whole is None:

@@ -444,6 +444,15 @@ def test_a_search_pauses_between_trials_and_runs_and_continues(search: Search) -
     assert to_the_end(study).state == StudyState.FINISHED
 
 
+def test_what_a_search_makes_is_checked_without_the_binary_log_of_a_study_without(
+    search: Search,
+) -> None:
+    study = search(Script(((("search-1", {"binlog_row_image": "MINIMAL"}),),)), binary_log="off")
+    to_the_end(study)
+    (note,) = study.candidates.get(name="search-1").notes
+    assert "this study runs without the binary log" in note["detail"]
+
+
 def test_a_run_that_crashed_while_searching_rules_a_config_out(search: Search) -> None:
     study = ended_search(search)
     (board,) = boards_of(StudyRows(study))
