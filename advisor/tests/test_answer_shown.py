@@ -122,13 +122,19 @@ def test_memory_for_all_data_and_missing_pairs_are_caveats() -> None:
     assert "not confirmed in fresh pairs" in answer.reason
 
 
-def test_a_study_that_keeps_its_baseline_has_no_effect_and_no_price() -> None:
+@pytest.mark.parametrize(
+    ("kind", "confirmation", "word"),
+    [("no_difference", "", "no difference"), ("winner", "unfinished", "not known")],
+)
+def test_a_study_that_keeps_its_baseline_has_no_effect_and_no_price(
+    kind: str, confirmation: str, word: str
+) -> None:
     study = factories.measured_study(names=["server-default"], recommended=False)
     baseline = study.candidates.get()
     factories.recommend(study)
-    study.recommendations.update(kind="no_difference", candidate=baseline)
+    study.recommendations.update(kind=kind, confirmation=confirmation, candidate=baseline)
     [answer] = document_of(study).answers
     assert answer.title == "Keep server-default"
-    assert (answer.confidence, answer.effect, answer.price) == ("no difference", "", "")
+    assert (answer.confidence, answer.effect, answer.price) == (word, "", "")
     assert answer.lines == ()
     assert study.state == StudyState.FINISHED

@@ -62,7 +62,8 @@ def confidence_of(document: StudyDocument, board: Board, found: Recommendation) 
     """Return how sure the answer of a board is; whatever shrinks the gain makes it provisional."""
     if found.candidate_id == board.baseline_id:
         said = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
-        word = "not known" if found.kind in _NOT_KNOWN else "no difference"
+        is_open = found.confirmation == ConfirmationState.UNFINISHED
+        word = "not known" if is_open or found.kind in _NOT_KNOWN else "no difference"
         word = "confirmed" if found.kind == VerdictKind.BASELINE_BEST else word
         return Confidence(word, f"{said[:1].upper()}{said[1:]}.")
     debtor = _debtor(board, found)
@@ -100,8 +101,8 @@ def _caveats(
     longest = max((run.measure_s for run in runs), default=0)
     if debtor is not None:
         needed = debtor.seconds_to_settle
-        tell = f", runs of about {length_text(needed)} would tell" if needed else ""
-        yield f"it postponed disk writes until after the runs{tell}"
+        tell = f" (runs of about {length_text(needed)} would show it)" if needed else ""
+        yield f"disk writes were postponed until after the runs{tell}"
     elif 0 < longest < MIN_MEASURE_S:
         yield f"runs of {longest} s are short"
     warming = [run for run in runs if run.still_warming]

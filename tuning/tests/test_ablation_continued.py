@@ -172,7 +172,7 @@ def test_a_reduced_config_owes_what_its_own_rounds_left_to_be_written() -> None:
     found = study.recommendations.get()
     assert found.candidate.name == "fast reduced"
     assert "postponed until after the measurement" in found.verdict
-    postponed = "it postponed disk writes"
+    postponed = "disk writes were postponed"
     [answer] = document_of(study).answers
     assert postponed not in answer.reason
     late = Run.objects.filter(slot__purpose=SlotPurpose.BLOCK, debt_grew=True).first()

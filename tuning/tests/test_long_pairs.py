@@ -75,7 +75,7 @@ def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> 
     found, seconds = confirmed(study)
     assert (found.candidate.name, seconds) == ("fast", {SETTLES_S + 1})
     [answer] = document_of(study).answers
-    assert "it postponed disk writes" not in answer.reason
+    assert "disk writes were postponed" not in answer.reason
 
 
 @pytest.mark.django_db(transaction=True)
@@ -102,7 +102,7 @@ def test_without_minutes_pairs_stay_short_and_the_recommendation_says_so() -> No
     assert (found.candidate.name, seconds) == ("fast", {10})
     [answer] = document_of(study).answers
     assert answer.confidence == "provisional"
-    assert "it postponed disk writes until after the runs, runs of about" in answer.reason
+    assert "disk writes were postponed until after the runs (runs of about" in answer.reason
     assert "Run again with runs of about" in answer.next_step
 
 
