@@ -76,7 +76,7 @@ def _points(knob: Knob) -> Iterator[str]:
     said: set[str] = set()
     for flavour, facts in knob.flavours.items():
         text = "; ".join(_facts(knob, facts))
-        # What was seen on MySQL's program counts as documentation for Percona Server.
+        # A fact that MySQL's program shows [B] is for Percona Server as good as documented [S].
         if (alike := text.replace("[B]", "[S]")) not in said:
             yield f"{FLAVOUR_NAMES[flavour]}: {text}."
         said.add(alike)

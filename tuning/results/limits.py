@@ -1,4 +1,4 @@
-"""What kept a config from being faster, in one sentence, by the telemetry of its runs."""
+"""Say in one sentence why a config was not faster, by the telemetry of its runs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from statistics import median
 from benchmarks.counted import percent
 from tuning.results.document import RunFacts
 
-# Above, transactions wait for a CPU; below _IDLE_PCT they wait for something else.
+# With CPUs busier than this transactions wait for a CPU; below _IDLE_PCT for something else.
 _BUSY_PCT = 85.0
 _IDLE_PCT = 60.0
-# The driver takes what the server could use.
+# A driver with this share of the CPU time in use takes what the server could use.
 _DRIVER_SHARE = 0.25
-# Of the CPU time that is not used, so much passes while a request is at the device.
+# The device is the limit if requests wait for it during this share of the unused CPU time.
 _WAITING_SHARE = 0.25
-# A server that writes pages writes far more than its redo log.
+# With less redo log than this among the bytes written, most writes are those of pages.
 _REDO_SHARE = 0.3
 
 
