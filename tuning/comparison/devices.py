@@ -264,8 +264,8 @@ def _best_among(
 
 
 def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: bool) -> Cell:
-    tpmp = spread(run.throughput for run in runs)
-    if tpmp is None:
+    throughput = spread(run.throughput for run in runs)
+    if throughput is None:
         raise ValueError("a config that was measured has a run")
     return Cell(
         config_key=key,
@@ -273,7 +273,7 @@ def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: 
         durability=_durability(runs),
         is_recommended=is_recommended,
         middle_run=middle_run({run.id: run.throughput for run in runs}),
-        throughput=tpmp,
+        throughput=throughput,
         p95_ms=spread(run.p95_ms for run in runs),
         max_ms=spread(run.max_ms for run in runs),
         busy_pct=spread(_sum(run.cpu_user_pct, run.cpu_sys_pct) for run in runs),

@@ -56,7 +56,6 @@ def redo_bytes_per_hour(
     None without any such run.
     """
     like = {"name": workload.name, **workload.parameters}
-    like = {"name": workload.name, **workload.parameters}
     rates = [
         Run.objects.filter(
             **_lookup(host, device),

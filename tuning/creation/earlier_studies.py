@@ -89,7 +89,8 @@ def missed_before(studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
     for earlier in studies if aim.limits else ():
         seen = [slot.observation for slot in earlier.slots if slot.is_baseline and slot.run.is_ok]
         killed = _slowest_to_recover(earlier)
-        if seen if aim.keep else killed is not None:
+        decides = bool(seen) if aim.keep else killed is not None
+        if decides:
             late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
             return MissedBefore(earlier.rows.study.pk, (*missed_texts(aim, seen), *late.values()))
     return MissedBefore()

@@ -18,7 +18,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
-from tuning.creation.configs import configs_of
+from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.create import store_study
 from tuning.creation.devices import device_specs
 from tuning.creation.hosts import hosts_named
@@ -45,7 +45,7 @@ def create_group(
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     the studies. `also` and errors as for `create_study`.
     """
-    planned = _on_each_host(request, lambda part: (plan := plan_of(part), configs_of(plan)))
+    planned = _on_each_host(request, _with_configs)
     title = request.name or load_template(request.template).title
     with transaction.atomic():
         group = StudyGroup.objects.create(name=title, created_by=user)
@@ -62,6 +62,11 @@ def plans_of(request: StudyRequest | GroupRequest) -> list[Plan]:
     if isinstance(request, StudyRequest):
         return [plan_of(request)]
     return _on_each_host(request, plan_of)
+
+
+def _with_configs(request: StudyRequest) -> tuple[Plan, PlannedConfigs]:
+    plan = plan_of(request)
+    return plan, configs_of(plan)
 
 
 def _on_each_host(request: GroupRequest, make: Callable[[StudyRequest], T]) -> list[T]:

@@ -148,14 +148,14 @@ def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
     same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
     found = [
         ClaimBoard(
-            board.device.pk,
-            board.device.kind,
-            board.workload.connections,
-            {metric: board.judgements[metric].analysis for metric in Metric},
-            board.observations,
-            board.alpha,
-            same_as,
-            board.device.is_throttled,
+            device_id=board.device.pk,
+            kind=board.device.kind,
+            connections=board.workload.connections,
+            analyses={metric: board.judgements[metric].analysis for metric in Metric},
+            observations=board.observations,
+            alpha=board.alpha,
+            same_as=same_as,
+            is_throttled=board.device.is_throttled,
         )
         for board in boards
     ]

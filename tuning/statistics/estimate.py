@@ -69,9 +69,7 @@ class Estimate(BaseModel):
 
     def gains(self, metric: Metric) -> tuple[float, float]:
         """Return the least and the largest gain, logs that are positive where better."""
-        low, high = (
-            log(end) if 0 < end < inf else -inf if not end else inf for end in self.bounds
-        )
+        low, high = (log(end) if end else -inf for end in self.bounds)
         return (low, high) if metric.more_is_better else (-high, -low)
 
     def inverse(self) -> Estimate:

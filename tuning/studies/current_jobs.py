@@ -124,8 +124,8 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     for *seen, live, workload, name, block in runs.values_list(
         *columns, "live", "workload__name", "slot__candidate__name", "slot__block"
     )[:newest]:
-        driven = live or (), unit_of(workload)
-        found |= _of_study(HostState.MEASURING, f"{name}, block {block}", seen, *driven)
+        what, unit = f"{name}, block {block}", unit_of(workload)
+        found |= _of_study(HostState.MEASURING, what, seen, live or (), unit)
     for *seen, name in tests.values_list(*columns, "slot__candidate__name"):
         found |= _of_study(HostState.MEASURING, f"crash recovery of {name}", seen)
     for host, directory, share, since, device in probes.values_list(
@@ -149,8 +149,14 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     return found
 
 
-def _of_study(state: HostState, what: str, columns: Sequence[Any], *driven: Any) -> Jobs:
-    """Return a study's job by its host; driven: `live` and `unit` of a run."""
+def _of_study(
+    state: HostState,
+    what: str,
+    columns: Sequence[Any],
+    live: Sequence[list[Any]] = (),
+    unit: str = "",
+) -> Jobs:
+    """Return a study's job by its host."""
     host, step, since, study, name, device = columns
-    of = study, name or "", device, *driven
-    return {host: CurrentJob(state, what, step or "starting", since, *of)}
+    step = step or "starting"
+    return {host: CurrentJob(state, what, step, since, study, name or "", device, live, unit)}

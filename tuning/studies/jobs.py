@@ -70,25 +70,25 @@ def _references(slot: Slot) -> list[Reference]:
     )
     runs = measured.order_by("-block").values_list("block", "run_id", "run__throughput")
     for _, block in groupby(runs, key=itemgetter(0)):
-        references = [_reference(run, tpmp) for _, run, tpmp in block]
+        references = [_reference(run, throughput) for _, run, throughput in block]
         if usable := [reference for reference in references if reference is not None]:
             return usable
     return []
 
 
-def _reference(run: int, tpmp: float | None) -> Reference | None:
+def _reference(run: int, throughput: float | None) -> Reference | None:
     """The run up to the first second without a count; None if it has no counts."""
     commits: list[int] = []
     completed = 0
     seconds = Sample.objects.filter(run=run, second__gte=0).order_by("second")
-    for second, count, orders in seconds.values_list("second", "commits", "completed"):
+    for second, count, transactions in seconds.values_list("second", "commits", "completed"):
         if second != len(commits) or count is None:
             break
         commits.append(count)
-        completed += orders or 0
-    if not any(commits) or tpmp is None:
+        completed += transactions or 0
+    if not any(commits) or throughput is None:
         return None
-    return Reference(commits, completed, tpmp)
+    return Reference(commits, completed, throughput)
 
 
 def _not_paused(job: str) -> Q:
