@@ -258,8 +258,10 @@ CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_REJECT_ON_WORKER_LOST = False
+# A worker takes a message when its process is free. It must not count messages that were not
+# acknowledged (0: no limit): a killed process leaves one behind, and the next would wait for ever.
 CELERY_WORKER_DISABLE_PREFETCH = True
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_PREFETCH_MULTIPLIER = 0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -271,6 +273,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,
     "socket_timeout": 10,
     "priority_steps": [0],
+    # Redis is told of no acknowledgement, so that none can be lost: the rows say what to do.
+    "ack_emulation": False,
 }
 # Nobody controls a worker through Redis: it only hears of rows. All its keys begin with the name
 # of its queue: its Redis user needs no others (docs/how-to/connections.md).

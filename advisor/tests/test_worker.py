@@ -5,59 +5,54 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from celery.worker import state
 from django.core.management import call_command
 from django.db import connections
+from kombu import Consumer, Message, Queue
 from kombu.asynchronous.timer import Timer
-from kombu.transport.redis import Channel
 from pytest_django import Settings
 
 from advisor import worker
 from advisor.celery import app
 from advisor.management.commands import worker as worker_command
+from advisor.processes.broker import private_redis_command
 from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.jobs import versions
 from benchmarks.models import Host
 
 
-class Redis:
-    """A pipeline that accepts everything until Redis is killed."""
-
-    is_killed = False
-
-    def __getattr__(self, name: str) -> Any:
-        def done(*_: Any) -> Redis:
-            if self.is_killed:
-                raise ConnectionError("connection reset by peer")
-            return self
-
-        return done
-
-
-def test_a_message_that_was_not_acknowledged_does_not_keep_the_next_one_away() -> None:
-    redis = Redis()
-
-    @contextmanager
-    def connection(_: Any = None) -> Iterator[Any]:
-        yield SimpleNamespace(pipeline=lambda: redis)
-
-    channel = SimpleNamespace(
-        conn_or_acquire=connection, unacked_key="unacked", unacked_index_key="index"
-    )
-    waits = Channel.QoS(channel, prefetch_count=1)
-    where = {"exchange": "bench.db1", "routing_key": "bench.db1"}
-    waits.append(SimpleNamespace(delivery_info=where, _raw={}), "the first")
-    redis.is_killed = True
-    waits.ack("the first")
-    assert waits.can_consume()
+@pytest.mark.parametrize("is_acknowledged", [False, True])
+def test_a_message_that_was_not_acknowledged_does_not_keep_the_next_one_away(
+    tmp_path: Path, settings: Settings, is_acknowledged: bool
+) -> None:
+    settings.RUN_DIR = tmp_path
+    settings.REDIS_SOCKET = tmp_path / "redis.sock"
+    taken: list[Message] = []
+    with ExitStack() as stack:
+        redis = stack.enter_context(
+            subprocess.Popen(private_redis_command(), stdout=subprocess.DEVNULL)
+        )
+        stack.callback(redis.kill)
+        wait_for(settings.REDIS_SOCKET.exists, 20, "Redis does not start")
+        broker = app.connection_for_read(f"redis+socket://{settings.REDIS_SOCKET}")
+        stack.enter_context(broker)
+        channel = broker.default_channel
+        channel.basic_qos(prefetch_count=app.conf.worker_prefetch_multiplier)
+        queue = Queue("bench.db1")
+        stack.enter_context(Consumer(channel, [queue], on_message=taken.append))
+        broker.Producer().publish({}, routing_key=queue.name, declare=[queue])
+        broker.drain_events(timeout=5)
+        redis.kill()
+        redis.wait()
+        if is_acknowledged:
+            taken[0].ack()
+        assert channel.qos.can_consume()
 
 
 def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
