@@ -35,7 +35,7 @@ class Seal:
         return base64.b64encode(self._private.public_key().public_bytes_raw()).decode()
 
     def open(self, sealed: str) -> str:
-        """The message. Raises NotForUs."""
+        """Return the message. Raises NotForUs."""
         try:
             raw = base64.b64decode(sealed, validate=True)
             return _SUITE.decrypt(raw, self._private, info=_PURPOSE).decode()
@@ -44,9 +44,10 @@ class Seal:
 
 
 def seal(message: str, public: str) -> str:
-    """`message`, to be read with the key pair that `public` is of. Raises NotForUs."""
+    """Seal `message` for the load host whose key is `public`. Raises NotForUs."""
     try:
         receiver = X25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
+        sealed = _SUITE.encrypt(message.encode(), receiver, info=_PURPOSE)
     except ValueError as error:
         raise NotForUs("the load host's key is not a key") from error
-    return base64.b64encode(_SUITE.encrypt(message.encode(), receiver, info=_PURPOSE)).decode()
+    return base64.b64encode(sealed).decode()

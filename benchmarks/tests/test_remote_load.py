@@ -62,6 +62,9 @@ def test_an_order_is_read_by_the_one_it_is_sealed_for_and_shows_no_password() ->
             key.open(wrong)
     with pytest.raises(NotForUs):
         Seal().open(sealed)
+    for no_key in ("AAAA", "not base64!", f"{'A' * 43}="):  # the last leads to no secret
+        with pytest.raises(NotForUs):
+            seal("", no_key)
 
 
 @pytest.mark.parametrize(("there_s", "back_s"), [(0.0, 0.0), (0.02, 0.0), (0.0, 0.02)])
