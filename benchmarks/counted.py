@@ -22,7 +22,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def length_text(seconds: float) -> str:
-    """As "90 s", "48 minutes" or "136 h"."""
+    """Return "90 s", "48 minutes" or "136 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} h"

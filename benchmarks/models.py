@@ -292,7 +292,7 @@ class Workload(models.Model):
 
     @property
     def title(self) -> str:
-        """ "10 warehouses", "oltp_read_write, 8 tables of 500,000 rows"."""
+        """The work and its size: "10 warehouses", "oltp_read_write, 8 tables of 500,000 rows"."""
         size = source_of(self.kind).title
         return size if self.name == TPCC else f"{self.name}, {size}"
 

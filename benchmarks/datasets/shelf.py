@@ -1,4 +1,4 @@
-"""The golden copies on a device, as whoever tidies up sees them."""
+"""The golden copies on a device, as the housekeeping sees them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shelved(device_dir: Path) -> list[Shelved]:
 
 
 def take_off(one: Shelved) -> None:
-    """Delete it, all at once for whoever looks for it. Raises DatasetInUse, OSError.
+    """Delete it: its name is gone before its first file. Raises DatasetInUse, OSError.
 
     The caller sees to it that no job of this machine runs: one that clones holds no lock.
     """

@@ -85,8 +85,8 @@ def load_desk(
     `wake` is given its key when there is something to do for it.
 
     Raises NotReachable if this host was given no address for it, LoadHostFailed, RunFailed: LOST
-    when it is not heard of, CANCELLED when `should_stop`, when it takes nothing new, or when our
-    host is waited for itself.
+    when it is not heard of, CANCELLED when `should_stop`, when it takes nothing new, or when an
+    older job waits until our host drives it.
     """
     if not settings.LOAD_ADDRESS:
         raise NotReachable(
@@ -179,8 +179,8 @@ def _check_worth_waiting(row: Run | CrashTest, load_host: Host) -> None:
 def _gives_way(row: Run | CrashTest) -> bool:
     """Whether an older run or crash test waits until our host drives it; runs count as older.
 
-    So hosts that wait for each other in a circle do not do so for ever: the oldest never gives
-    way, and whoever it waits for does.
+    So hosts that wait for each other in a circle do not do so for ever: the oldest run never gives
+    way, and the host that it waits for does.
     """
     waiting = LoadJob.objects.filter(host=row.host_id, state=JobState.QUEUED)
     runs = Q(run__state="running")

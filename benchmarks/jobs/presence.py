@@ -72,7 +72,7 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
     this home.
     """
     if not (_HELD or _hold_home()):
-        time.sleep(_POLL_S)  # whoever asks whether it is held holds it for a moment
+        time.sleep(_POLL_S)  # a process that asks whether it is held holds it for a moment
         if not _hold_home():
             raise NameTaken(f"{settings.HOME} has a worker already: each needs a home of its own")
     host, _ = Host.objects.get_or_create(name=name)

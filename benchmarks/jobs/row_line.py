@@ -1,4 +1,4 @@
-"""A thread that reads and writes one row: whoever measures never waits for the database."""
+"""A thread that reads and writes one row: the measurement never waits for the database."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _why_lost(row: Any, *, alone: bool) -> str:
 def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> None:
     """Close jobs on these hosts that a user cancelled and whose process is not heard any more.
 
-    Of hosts without a worker, which else would do that. A result that comes late is not stored.
+    `hosts` have no worker, which would close them itself. A result that comes late is not stored.
     """
     for kind in kinds:
         there = kind.rows.filter(kind.running, quiet(), **{f"{kind.host}__in": hosts})

@@ -123,7 +123,7 @@ def _device_and_instances(block_device: str | None) -> tuple[str, Path]:
 
 
 def _remove_buffers(instances: Path) -> None:
-    """Remove our buffer and those of probes that were killed: one host probes once at a time."""
+    """Remove our buffer and those of killed probes: a host runs one probe at a time."""
     for buffer in instances.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # in use after all
             buffer.rmdir()

@@ -72,7 +72,7 @@ class Child:
         self.kill()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):  # of what it did not read any more
+                with contextlib.suppress(BrokenPipeError):  # it ended before it read everything
                     pipe.close()
 
     @property

@@ -1,6 +1,6 @@
-"""The last minute of a run while it is driven, for whoever watches.
+"""The last minute of a run while it is driven, for people who watch it.
 
-Each look costs two subtractions: everything is read by the sampler and the commit counter anyway.
+Each look costs two subtractions: everything is read by the sampler and the server reader anyway.
 """
 
 from __future__ import annotations

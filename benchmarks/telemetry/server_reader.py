@@ -66,11 +66,11 @@ class ServerReader:
         self._thread.join()
 
     def begin(self) -> None:
-        """Read what is owed now, as the beginning."""
+        """Have the write debt read at the beginning of the interval; does not wait."""
         self._start = self._want()
 
     def end(self) -> None:
-        """Read what is owed now, as the end."""
+        """Have the write debt read at the end of the interval; does not wait."""
         self._end = self._want()
 
     def write_debt(self, variables: Mapping[str, str]) -> WriteDebt:

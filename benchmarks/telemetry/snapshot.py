@@ -38,10 +38,9 @@ class Snapshot:
     second); guests' time is in user already. `cpu_irq_s` is the part of sys that is interrupts.
     `own_cpu_s` is what this process used, all its threads. `server_*` belong to mysqld and are
     None once it is gone; `server_write_bytes` is what it caused to be sent to storage (nothing on
-    tmpfs). `log` is None unless the logs have a
-    block device of their own; `device_write_bytes` sums the distinct block devices of data and
-    logs, None unless each is known. `cpu_hz` and `host` are read at marks only, for that is
-    costly on many CPUs.
+    tmpfs). `log` is None unless the logs have a block device of their own; `device_write_bytes`
+    sums the distinct block devices of data and logs, None unless each is known. `cpu_hz` and
+    `host` are read at marks only, for that is costly on many CPUs.
     """
 
     t: float
