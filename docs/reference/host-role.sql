@@ -67,7 +67,6 @@ BEGIN
       ('tuning_crashslot',                'SELECT, INSERT, UPDATE', 'study'),
       ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study'),
       ('tuning_gateverdict',              'SELECT, INSERT, UPDATE', 'study'),
-      ('tuning_learnedknobs',             'SELECT, INSERT, UPDATE', 'study'),
       ('tuning_storeddocument',           'SELECT, INSERT, UPDATE', 'study'),
       -- what happened: added to, never changed
       ('tuning_studyevent',               'SELECT, INSERT', 'study')
