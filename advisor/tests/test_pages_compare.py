@@ -64,6 +64,8 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     ]
     names = {"completed", "p95_ms", "cpu_busy_pct", "latency", "cdf", "path", "bytes"}
     assert set(charts) == names
+    page = admin_client.get(reverse("compare"), {"side": [baseline, slow, best]})
+    assert set(re.findall(r'data-chart="(\w+)"', page.text)) == names
     units = {"completed": "per second", "p95_ms": "ms (p95)", "cpu_busy_pct": "% of all CPUs"}
     for name, unit in units.items():
         assert charts[name]["data"][0]["hovertemplate"].endswith(
