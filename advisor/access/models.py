@@ -44,13 +44,12 @@ class ApiToken(models.Model):
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
-class Account(models.Model):
-    """A user whose password somebody else chose; no row: it need not be changed."""
+class PasswordDemand(models.Model):
+    """A user who has to change a password that somebody else chose: then the row goes."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True
     )
-    must_change_password = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return str(self.user)

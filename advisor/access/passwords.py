@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from advisor.access.models import Account, ApiToken
+from advisor.access.models import ApiToken, PasswordDemand
 from advisor.access.roles import Role, set_role
 
 FIRST_NAME = "admin"
@@ -34,19 +34,19 @@ class EndsTokens:
         if user is None:
             return
         ApiToken.objects.filter(user=user).delete()
-        Account.objects.filter(user=user).delete()
+        PasswordDemand.objects.filter(user=user).delete()
         if user.get_username() == FIRST_NAME:
             _first_password_file().unlink(missing_ok=True)
 
 
 def demand_change(user: User) -> None:
     """The password of `user` is to be changed at the next log-in."""
-    Account.objects.update_or_create(user=user, defaults={"must_change_password": True})
+    PasswordDemand.objects.get_or_create(user=user)
 
 
 def note_demand(request: Any, user: User, **_: Any) -> None:
     """A receiver of `user_logged_in`: the session knows that the password is to be changed."""
-    if Account.objects.filter(user=user, must_change_password=True).exists():
+    if PasswordDemand.objects.filter(user=user).exists():
         request.session[MUST_CHANGE] = True
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rich.console import Console
 
-from advisor.access.models import Account, ApiToken
+from advisor.access.models import ApiToken, PasswordDemand
 from advisor.access.passwords import make_first_account
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import TokenRefused, create_token
@@ -244,7 +244,7 @@ def test_an_administrator_makes_accounts_and_changes_roles(
     post("/admin/auth/user/add/", {**new, "password2": secret, "role": "operator"})
     eve = User.objects.get(username="eve")
     assert role_of(eve) == Role.OPERATOR
-    assert Account.objects.get(user=eve).must_change_password
+    assert PasswordDemand.objects.filter(user=eve).exists()
     post(
         f"/admin/auth/user/{eve.pk}/change/",
         {"username": "eve", "role": "viewer", "is_active": "on"},

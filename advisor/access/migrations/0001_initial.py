@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="Account",
+            name="PasswordDemand",
             fields=[
                 (
                     "user",
@@ -26,7 +26,6 @@ class Migration(migrations.Migration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("must_change_password", models.BooleanField(default=False)),
             ],
         ),
         migrations.CreateModel(
