@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 
 from benchmarks.counted import counted
-from benchmarks.models import Device
 from tuning.catalogue.target import RELEASES, ServerTraits
 from tuning.comparison.devices import device_names
 from tuning.configs.line import Fate
 from tuning.creation.config_check import CheckedText
-from tuning.models import DurabilityClass, Recommendation
+from tuning.models import DurabilityClass, Recommendation, Study
 from tuning.results.confidence import certainty_text
 
 # Loss that a durability class may cause, in a DBA's terms.
@@ -54,15 +52,14 @@ def summary_of(checked: CheckedText) -> str:
     return f"{verdict} {checked.target}: {said}."
 
 
-def devices_to_name(devices: Collection[Device]) -> set[int]:
-    """Ids of the devices to name beside figures: all of several, an emulated one always."""
-    return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
+def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
+    """Return each recommendation with the short name of its device.
 
-
-def names_beside_figures(devices: Collection[Device]) -> dict[int | None, str]:
-    """Short names of these devices, by id."""
-    names = device_names(devices)
-    return {pk: names[pk] for pk in devices_to_name(devices)}
+    The only device of a study has no name here, "", unless it is emulated.
+    """
+    devices = study.devices.all()
+    names = device_names(one for one in devices if len(devices) > 1 or one.emulation_label)
+    return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
 def target_choices() -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
-from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
+from advisor.wording.words import named_answers
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
 from tuning.models import Study

@@ -23,7 +23,7 @@ from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.live import live_context, now_context, study_to_show
 from advisor.pages.study.page import StudyPage
-from advisor.wording.answers import named_answers
+from advisor.wording.words import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.catalogue.target import traits_of
 from tuning.creation.hosts import hosts_named
