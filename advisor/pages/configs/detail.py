@@ -18,6 +18,7 @@ from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Config, Device
 from tuning.comparison.devices import names_on_hosts
 from tuning.comparison.measured import MAX_STUDIES_OF_CONFIG, ConfigResult, config_results
+from tuning.results.document import WorkloadFacts
 
 # The chart is below those that are open.
 _OPEN_RESULTS = 20
@@ -70,9 +71,12 @@ def _point(one: ConfigResult, at: datetime) -> DrawnPoint:
 
 def _rows(
     results: Sequence[ConfigResult], names: Mapping[int, str]
-) -> list[tuple[ConfigResult, str]]:
-    """Return each result with the name of its device."""
-    return [(one, names[one.board.device_id]) for one in results]
+) -> list[tuple[ConfigResult, str, WorkloadFacts]]:
+    """Return each result with the name of its device and its workload."""
+    return [
+        (one, names[one.board.device_id], one.document.workload[one.board.workload_id])
+        for one in results
+    ]
 
 
 def _device_names(results: Sequence[ConfigResult]) -> dict[int, str]:
