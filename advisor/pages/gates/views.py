@@ -74,7 +74,7 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
             (point, [(name, point.limits.get(metric)) for metric, name in names.items()])
             for point in reversed(points)
         ],
-        # Each once: of too few gates all say the same.
+        # With too few gates all sentences are equal: it is shown once.
         "sentences": dict.fromkeys(
             recent_sentence(f"The candidates' {name}", "gates", recent_candidates(points, metric))
             for metric, name in names.items()
