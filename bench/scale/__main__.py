@@ -7,17 +7,20 @@ the real server. The baseline is in no ranking: it has the same buffer pool in e
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import inf
 from pathlib import Path
-from typing import Any
 
-from bench.scale.agreement import Standing, agreement
+from pydantic import TypeAdapter
+
 from bench.tables import markdown
+from tuning.results.document import StudyDocument
+from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 
 _ROOT = Path(__file__).resolve().parents[2]
 # Of a real server with 10 GB of memory for 20 GB of data.
@@ -44,29 +47,27 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--output", type=Path, help="also write the rankings there, as JSON")
     asked = parser.parse_args(arguments)
-    found = {}
+    found: dict[int, dict[str, Estimate]] = {}
     for warehouses in map(int, asked.warehouses.split(",")):
-        found[warehouses] = _rows(_measured(warehouses, asked))
+        found[warehouses] = _measured(warehouses, asked)
         print(f"{warehouses} warehouses: {found[warehouses]}", file=sys.stderr, flush=True)
         if asked.output:
-            asked.output.write_text(json.dumps(found, indent=1))
+            sizes = TypeAdapter(dict[int, dict[str, Estimate]])
+            asked.output.write_bytes(sizes.dump_json(found, indent=1))
     print(tables(found))
     return 0
 
 
-def tables(found: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
+def tables(found: Mapping[int, Mapping[str, Estimate]]) -> str:
     """The ratios of every config in every model, and how far the rankings agree."""
-    rankings = {size: _standings(rows) for size, rows in found.items()}
-    names = sorted({name for ranking in rankings.values() for name in ranking})
-    lines = [
-        [name, *(_cell(ranking.get(name)) for ranking in rankings.values())] for name in names
-    ]
-    head = ["config", *(f"{size} warehouses" for size in rankings)]
+    names = sorted({name for ranking in found.values() for name in ranking})
+    lines = [[name, *(_cell(ranking.get(name)) for ranking in found.values())] for name in names]
+    head = ["config", *(f"{size} warehouses" for size in found)]
     pairs = []
-    for one, two in combinations(rankings, 2):
-        both = agreement(rankings[one], rankings[two])
-        tau = "all tied" if both.tau is None else f"{both.tau:.2f}"
-        pairs.append([f"{one} and {two}", f"{both.same}", f"{both.other}", tau])
+    for one, two in combinations(found, 2):
+        same, other = agreement(found[one], found[two])
+        tau = f"{(same - other) / (same + other):.2f}" if same + other else "all tied"
+        pairs.append([f"{one} and {two}", f"{same}", f"{other}", tau])
     return "\n".join(
         [
             markdown("tpmP relative to the server's defaults, 95 % interval", head, lines),
@@ -79,7 +80,23 @@ def tables(found: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
     )
 
 
-def _measured(warehouses: int, asked: argparse.Namespace) -> dict[str, Any]:
+def agreement(one: Mapping[str, Estimate], two: Mapping[str, Estimate]) -> tuple[int, int]:
+    """Return how many pairs of configs, tied in neither ranking, have one order and two orders."""
+    same = other = 0
+    for first, second in combinations(sorted(one.keys() & two.keys()), 2):
+        if _are_tied(one[first], one[second]) or _are_tied(two[first], two[second]):
+            continue
+        agrees = (one[first].ratio > one[second].ratio) == (two[first].ratio > two[second].ratio)
+        same, other = same + agrees, other + (not agrees)
+    return same, other
+
+
+def _are_tied(one: Estimate, two: Estimate) -> bool:
+    """Whether the intervals overlap. An unknown bound ties with everything."""
+    return (one.low or 0.0) <= (two.high or inf) and (two.low or 0.0) <= (one.high or inf)
+
+
+def _measured(warehouses: int, asked: argparse.Namespace) -> dict[str, Estimate]:
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for name, lines in _CONFIGS.items():
@@ -95,30 +112,22 @@ def _measured(warehouses: int, asked: argparse.Namespace) -> dict[str, Any]:
             *files,
         ]
         answer = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    document: dict[str, Any] = json.loads(answer.stdout)
-    return document
+    return _standings(StudyDocument.model_validate_json(answer.stdout))
 
 
-def _rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    keys = ("config", "tpmP", "ratio_to_baseline", "interval_low", "interval_high", "runs")
-    return [{key: row[key] for key in keys} for row in document["ranking"]]
+def _standings(document: StudyDocument) -> dict[str, Estimate]:
+    """Return the estimates of the configs by name."""
+    [board] = document.boards
+    standings = board.rankings[Metric.THROUGHPUT].standings
+    named = {document.candidate[one.candidate_id].name: one.estimate for one in standings}
+    return {name: found for name, found in named.items() if found and name in _CONFIGS}
 
 
-def _standings(rows: Sequence[Mapping[str, Any]]) -> dict[str, Standing]:
-    """Return the standings of configs with a ratio. An unknown bound ties with everything."""
-    return {
-        row["config"]: Standing(
-            row["ratio_to_baseline"],
-            0.0 if row["interval_low"] is None else row["interval_low"],
-            float("inf") if row["interval_high"] is None else row["interval_high"],
-        )
-        for row in rows
-        if row["config"] in _CONFIGS and row["ratio_to_baseline"] is not None
-    }
-
-
-def _cell(found: Standing | None) -> str:
-    return "-" if found is None else f"{found.ratio:.2f} ({found.low:.2f} to {found.high:.2f})"
+def _cell(found: Estimate | None) -> str:
+    if found is None or found.low is None:
+        return "-" if found is None else f"{found.ratio:.2f}"
+    high = "more" if found.high is None else f"{found.high:.2f}"
+    return f"{found.ratio:.2f} ({found.low:.2f} to {high})"
 
 
 if __name__ == "__main__":

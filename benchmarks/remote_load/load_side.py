@@ -75,7 +75,7 @@ def drive_for(
 
 
 def _used_cpu(sampler: Sampler, marks: Mapping[Phase, Snapshot]) -> dict[str, float]:
-    """What `LoadSide.cpu` holds; empty for an interval that is too short to tell."""
+    """Return the content of `LoadSide.cpu`; empty for an interval that is too short to tell."""
     try:
         usage = usage_between(marks[Phase.MEASURING], marks[Phase.STOPPING])
     except ValueError:

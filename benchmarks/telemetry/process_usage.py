@@ -33,7 +33,7 @@ class ForeignProgram:
 
 @dataclass(frozen=True, slots=True)
 class ProcessUsage:
-    """What processes used from the first count to the last.
+    """Processes' use of the host from the first count to the last.
 
     `own_*_bytes` came from and went to storage for this process and all that descends from it,
     mysqld and the driver among them. `foreign` are the programs that have nothing to do with the
@@ -63,7 +63,7 @@ class _Use(NamedTuple):
 
 @dataclass(slots=True)
 class _Process:
-    """What a process had used when it was first counted, and last."""
+    """A process's counters when it was first counted, and last."""
 
     name: str
     kernel: bool
@@ -224,7 +224,7 @@ class ProcessWatcher:
 
 
 def _total(processes: Iterable[_Process]) -> _Use:
-    """What all of these used from their first count to their last."""
+    """Return the sum over these from their first count to their last."""
     grown = [
         [max(0, after - before) for before, after in zip(p.first, p.last, strict=True)]
         for p in processes

@@ -1,4 +1,4 @@
-"""What the server itself counts while a run lasts, for every driver alike.
+"""The counters of the server itself while a run lasts, for every driver alike.
 
 Drivers report their transactions at the end only, and each in its own way. The server counts every
 COMMIT that a client sends and the bytes of its redo log: read each second. Its write debt is read

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.counted import counted, length_text
-from tuning.results.document import Board, Debtor, Recommendation, StudyDocument
+from tuning.results.document import Board, Debtor, Recommendation, RunFacts, StudyDocument
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
 
@@ -59,22 +59,27 @@ def certainty_text(kind: str, confirmation: str, *, confirms: bool) -> str:
 
 
 def confidence_of(document: StudyDocument, board: Board, found: Recommendation) -> Confidence:
-    """Return how sure the answer of a board is; whatever shrinks the gain makes it provisional."""
+    """Return how sure the answer of a board is.
+
+    Evidence that the gain shrinks in longer use makes it provisional. Short runs and much memory
+    are said, but are no such evidence.
+    """
     if found.candidate_id == board.baseline_id:
         said = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
         is_open = found.confirmation == ConfirmationState.UNFINISHED
         word = "not known" if is_open or found.kind in _NOT_KNOWN else "no difference"
         word = "confirmed" if found.kind == VerdictKind.BASELINE_BEST else word
         return Confidence(word, f"{said[:1].upper()}{said[1:]}.")
-    debtor = _debtor(board, found)
-    caveats = list(_caveats(document, board, found, debtor))
+    debtor, runs = _debtor(board, found), _compared_runs(document, board, found)
+    doubts = list(_doubts(runs, debtor))
+    caveats = doubts + list(_limits(document, board, runs))
     is_confirmed = found.confirmation == ConfirmationState.CONFIRMED
     baseline = document.candidate[board.baseline_id].name
     better = "yes, confirmed" if is_confirmed else "not confirmed"
     reason = f"Better than {baseline}: {better} in fresh pairs."
     if caveats:
         reason += f" Size of the gain: {'; '.join(caveats)}."
-    word = "confirmed" if is_confirmed and not caveats else "provisional"
+    word = "confirmed" if is_confirmed and not doubts else "provisional"
     return Confidence(word, reason, debtor.seconds_to_settle if debtor else None)
 
 
@@ -88,26 +93,29 @@ def _debtor(board: Board, found: Recommendation) -> Debtor | None:
     return next((one for one in owing if not one.is_settled), None)
 
 
-def _caveats(
-    document: StudyDocument, board: Board, found: Recommendation, debtor: Debtor | None
-) -> Iterator[str]:
-    """Yield why the effect may be another on a real server in long use."""
+def _compared_runs(
+    document: StudyDocument, board: Board, found: Recommendation
+) -> list[RunFacts]:
     compared = {found.candidate_id, found.whole_id, board.baseline_id}
-    runs = [
-        run
-        for run in document.board_runs(board, "block", "confirmation")
-        if run.is_ok and run.candidate_id in compared
-    ]
-    longest = max((run.measure_s for run in runs), default=0)
+    runs = document.board_runs(board, "block", "confirmation")
+    return [run for run in runs if run.is_ok and run.candidate_id in compared]
+
+
+def _doubts(runs: Sequence[RunFacts], debtor: Debtor | None) -> Iterator[str]:
+    """Yield what was seen in these runs that changes the gain in longer use."""
     if debtor is not None:
         needed = debtor.seconds_to_settle
         tell = f" (runs of about {length_text(needed)} would show it)" if needed else ""
         yield f"disk writes were postponed until after the runs{tell}"
-    elif 0 < longest < MIN_MEASURE_S:
-        yield f"runs of {longest} s are short"
     warming = [run for run in runs if run.still_warming]
     if len(warming) > _MANY_WARMING * len(runs):
         yield f"{len(warming)} of {counted(len(runs), 'run')} had not warmed up"
+
+
+def _limits(document: StudyDocument, board: Board, runs: Sequence[RunFacts]) -> Iterator[str]:
+    """Yield in what the runs differ from a real server in long use."""
+    if 0 < (longest := max((run.measure_s for run in runs), default=0)) < MIN_MEASURE_S:
+        yield f"runs of {longest} s are short"
     if (times := _memory_by_data(document, board)) is not None and times >= 1:
         yield f"memory was {times:,.0f} times the data" if times >= 2 else "all data fit in memory"
 

@@ -228,7 +228,7 @@ class BoardView:
 
     @property
     def limits(self) -> list[tuple[str, str]]:
-        """What kept each config from being faster, by its name, as far as it is known."""
+        """Return what kept each config from being faster, by its name, where it is known."""
         there = ((line.candidate.name, line.row.limit) for line in self.lines)
         return [(name, limit) for name, limit in there if limit]
 
