@@ -112,15 +112,23 @@ def look_here(servers: Sequence[Path], directories: Sequence[Path]) -> None:
     host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
     with measuring_alone(patience_s=0) as alone:
         if alone or not _knows(host, servers, directories):
-            inspect_here(host, servers=list(servers), devices=list(directories))
+            found = inspect_here(host, servers=list(servers), devices=list(directories))
+            _find_all(found, servers, directories)
 
 
 def _knows(host: Host, servers: Sequence[Path], directories: Sequence[Path]) -> bool:
     try:
-        found = inventory_of(host)
-        named: list[Path | None] = [*servers] or [None]
-        for server in named:
-            found.server(server)
-        return all(found.directory(directory) for directory in directories)
+        _find_all(inventory_of(host), servers or [None], directories)
     except BenchmarkError:
         return False
+    return True
+
+
+def _find_all(
+    found: HostInventory, servers: Sequence[Path | None], directories: Sequence[Path]
+) -> None:
+    """Raise a BenchmarkError for the first that the host does not have or has refused."""
+    for server in servers:
+        found.server(server)
+    for directory in directories:
+        found.directory(directory)

@@ -93,9 +93,7 @@ def _debtor(board: Board, found: Recommendation) -> Debtor | None:
     return next((one for one in owing if not one.is_settled), None)
 
 
-def _compared_runs(
-    document: StudyDocument, board: Board, found: Recommendation
-) -> list[RunFacts]:
+def _compared_runs(document: StudyDocument, board: Board, found: Recommendation) -> list[RunFacts]:
     compared = {found.candidate_id, found.whole_id, board.baseline_id}
     runs = document.board_runs(board, "block", "confirmation")
     return [run for run in runs if run.is_ok and run.candidate_id in compared]

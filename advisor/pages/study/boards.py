@@ -36,7 +36,6 @@ _PER_ORDER = "Mcycles / transaction"
 #: By column: its label and unit.
 COLUMN_TEXTS = {
     "name": ("Candidate", ""),
-    "throughput": ("Throughput", "median"),
     "p95_ms": ("p95", "ms"),
     "p99_ms": ("p99", "ms"),
     "max_ms": ("max", "ms"),
@@ -120,11 +119,16 @@ class BoardView:
         return self.document.candidate[self.board.baseline_id].name
 
     @property
+    def unit(self) -> str:
+        """The unit of its throughputs."""
+        return self.document.unit_on(self.board)
+
+    @property
     def columns(self) -> list[Column]:
         """The head of the table; each column sorts by a link."""
         by = self.choice.words.column
         texts = {"rank": ("Rank", f"by {by}"), "change": (f"Change in {by}", "")}
-        texts |= COLUMN_TEXTS
+        texts |= COLUMN_TEXTS | {"throughput": ("Throughput", f"median {self.unit}")}
         return [Column(name, *texts[name], *sort) for name, sort in self.choice.sorts.items()]
 
     @cached_property
@@ -307,7 +311,7 @@ class BoardView:
             best = found[0]
             return (
                 f"Highest throughput with {limit}: {names[best.candidate_id].name}, "
-                f"{best.figures.throughput:,.0f} {self.document.unit_on(self.board)} at "
+                f"{best.figures.throughput:,.0f} {self.unit} at "
                 f"{best.figures.p95_ms:.1f} ms (medians)."
             )
         known = [
