@@ -8,30 +8,27 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.held import free_folders, held_folder
+from benchmarks.ownership.held import free_folders, hold
 
 
-@contextmanager
-def share_in(directory: Path) -> Iterator[None]:
-    """Have this process share memory in a folder of its own in `directory`, for the block.
+def share_in(directory: Path) -> None:
+    """Have this process, a home's worker, share memory in a folder of its own in `directory`.
 
-    Deletes the folders there of processes that are no more. To be entered before this process
-    shares any memory, and left when it shares none any more.
+    Deletes the folders there of processes that are no more: one that ended by itself left its
+    folder empty. To be called before this process shares any memory.
     """
     directory.mkdir(mode=0o700, exist_ok=True)
     for left in free_folders(directory):
         delete(left)
     ours = directory / secrets.token_hex(4)
-    with held_folder(ours):
-        usual, tempfile.tempdir = tempfile.tempdir, str(ours)
-        try:
-            get_temp_dir()  # which is made once
-        finally:
-            tempfile.tempdir = usual
-        yield
+    ours.mkdir(mode=0o700)
+    hold(ours)  # until this process ends
+    usual, tempfile.tempdir = tempfile.tempdir, str(ours)
+    try:
+        get_temp_dir()  # which is made once
+    finally:
+        tempfile.tempdir = usual

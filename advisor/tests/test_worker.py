@@ -129,7 +129,7 @@ def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_makes_no_other_hos
 def test_a_worker_that_lost_its_name_exits_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("join", "leave"):
         monkeypatch.setattr(worker_command, name, lambda: None)
-    monkeypatch.setattr(worker_command, "share_in", lambda _: nullcontext())
+    monkeypatch.setattr(worker_command, "share_in", lambda _: None)
     monkeypatch.setattr(os, "umask", lambda _: None)
     for stop, status in ((os.EX_OK, None), (os.EX_UNAVAILABLE, os.EX_UNAVAILABLE)):
         monkeypatch.setattr(state, "should_stop", None)
@@ -164,9 +164,9 @@ from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from advisor.processes.scratch import share_in
 
-with share_in(Path(sys.argv[1])):
-    print(get_temp_dir(), flush=True)
-    sys.stdin.read()
+share_in(Path(sys.argv[1]))
+print(get_temp_dir(), flush=True)
+sys.stdin.read()
 """
 
 
@@ -183,6 +183,7 @@ def test_what_a_killed_worker_shared_with_its_processes_goes_at_the_next_start(
                     cwd=ROOT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
                     text=True,
                 )
             )
@@ -197,5 +198,7 @@ def test_what_a_killed_worker_shared_with_its_processes_goes_at_the_next_start(
         _, lives = start()
         ends, own = start()
         assert {*place.iterdir()} == {lives.parent, own.parent}
-        ends.communicate("")
-        assert [*place.iterdir()] == [lives.parent]
+        assert ends.communicate("") == ("", "")
+        assert [*own.parent.iterdir()] == []
+        _, last = start()
+        assert {*place.iterdir()} == {lives.parent, last.parent}

@@ -38,20 +38,20 @@ class Command(BaseCommand):
         except NameTaken as error:
             raise CommandError(f"{error.code}: {error}", returncode=os.EX_UNAVAILABLE) from error
         try:
-            with share_in(settings.RUN_DIR / "shared"):
-                import_module("scipy.special")  # later it would be beside what is measured
-                # Not `app.worker_main`: to import Celery's command line takes 0.2 s of the CPU.
-                app.Worker(
-                    queues=Host(name=settings.HOST_NAME).queue,
-                    hostname=worker_name(),
-                    pool_cls="prefork",
-                    concurrency=1,
-                    loglevel="INFO",
-                    without_gossip=True,
-                    # Nobody listens to what it would say every two seconds.
-                    without_heartbeat=True,
-                    without_mingle=True,
-                ).start()
+            share_in(settings.RUN_DIR / "shared")
+            import_module("scipy.special")  # later it would be beside what is measured
+            # Not `app.worker_main`: to import Celery's command line takes 0.2 s of the CPU.
+            app.Worker(
+                queues=Host(name=settings.HOST_NAME).queue,
+                hostname=worker_name(),
+                pool_cls="prefork",
+                concurrency=1,
+                loglevel="INFO",
+                without_gossip=True,
+                # Nobody listens to what it would say every two seconds.
+                without_heartbeat=True,
+                without_mingle=True,
+            ).start()
         finally:
             leave()
         if state.should_stop == os.EX_UNAVAILABLE:  # which `start` does not return
