@@ -28,6 +28,10 @@ class Grid:
             np.array([one.features(value) for value in levels])
             for one, levels in zip(space.dimensions, self.levels, strict=True)
         ]
+        #: (features,): the dimension that each feature belongs to.
+        self.owner = np.repeat(
+            np.arange(len(self.sizes)), [table.shape[1] for table in self._tables]
+        )
 
     def features(self, points: Points) -> Floats:
         """(count, features) of points."""
@@ -46,8 +50,7 @@ class Grid:
             ]
             for config in configs
         ]
-        width = sum(table.shape[1] for table in self._tables)
-        return np.array(seen).reshape(len(seen), width)
+        return np.array(seen).reshape(len(seen), len(self.owner))
 
     def nearest(self, config: Mapping[str, str]) -> Points:
         """(dimensions,): the point nearest to a config."""

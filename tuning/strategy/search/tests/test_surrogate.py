@@ -20,7 +20,7 @@ def measured(runs: int, shift: float = 0.0) -> tuple[Floats, Floats, Ints]:
     return x, worth(x) + shifts[batch] + random.normal(0, 0.03, runs), batch
 
 
-def test_it_learns_effects_and_interactions() -> None:
+def test_it_learns_effects_interactions_and_what_does_not_matter() -> None:
     x, y, batch = measured(60)
     model = fit(x, y, batch)
     there = np.random.default_rng(6).random((500, 6))
@@ -29,6 +29,7 @@ def test_it_learns_effects_and_interactions() -> None:
     gap -= gap.mean()
     assert np.sqrt((gap**2).mean()) < 0.3 * worth(there).std()
     assert (np.abs(gap) < 2 * sd).mean() > 0.85
+    assert model.weight[0] > 5 * model.weight[3:].max()
 
 
 def test_a_drifting_host_is_not_taken_for_good_configs() -> None:
