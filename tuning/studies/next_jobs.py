@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, Q, When
+from django.db.models import Case, Exists, Q, When
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.kinds import JobKind, RowT
 from benchmarks.jobs.loads import LoadKind, is_measured
-from benchmarks.models import JobState, LoadJob, Run, RunState
+from benchmarks.models import Host, JobState, LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import ACTIVE_STUDY_STATES, EventKind, Slot, Study, StudyState
 from tuning.results.study_rows import StudyRows
@@ -32,16 +32,20 @@ _OF_A_TURN = (
 )
 
 
-def measures_a_study(host_id: int) -> bool:
-    """Return whether a run of a study is measured on the host now."""
+def host_of_a_turn(host_id: int) -> tuple[Host, bool, bool]:
+    """Return a host, whether it measures a study's run now, and whether a study is cancelled.
+
+    One query tells all, because every host asks every few seconds. Only studies that have not
+    ended count.
+    """
     runs = Run.objects.filter(host=host_id, state=RunState.RUNNING)
-    return runs.filter(slot__study__state=StudyState.RUNNING).exists()
-
-
-def has_cancelled(host_id: int) -> bool:
-    """Return whether a user cancelled a study of the host that has not ended."""
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
-    return active.filter(stop_request=CANCELLED).exists()
+    hosts = Host.objects.only("name").annotate(
+        measures=Exists(runs.filter(slot__study__state=StudyState.RUNNING)),
+        cancelled=Exists(active.filter(stop_request=CANCELLED)),
+    )
+    host = hosts.get(pk=host_id)
+    return host, host.measures, host.cancelled
 
 
 def waiting_studies(host_id: int) -> list[tuple[Study, bool]]:

@@ -47,8 +47,7 @@ from tuning.studies.crash_tests import (
 )
 from tuning.studies.events import note_end
 from tuning.studies.next_jobs import (
-    has_cancelled,
-    measures_a_study,
+    host_of_a_turn,
     next_job,
     next_run,
     open_runs,
@@ -94,10 +93,9 @@ def advance_host(host_id: int) -> None:
     gigabytes before it measures, and what an inspection reads does not show beside that.
     """
     # While a run is measured, everything waits except studies that a user cancelled.
-    cancelled = has_cancelled(host_id)
-    if measures_a_study(host_id) and not cancelled:
+    host, measures, cancelled = host_of_a_turn(host_id)
+    if measures and not cancelled:
         return
-    host = Host.objects.only("name").get(pk=host_id)
     inspects = _send_first(InspectionKind(), host)
     if inspects and not cancelled:
         return
