@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
 from tuning.strategy.ablation.ablate import Ablation
@@ -265,7 +265,10 @@ def _check_pairs(history: History, proposal: Proposal) -> None:
     assert {tuple(sorted(pair)) for pair in by_block.values()} == {
         tuple(sorted((winner, history.baseline)))
     }
-    assert MIN_PAIRS <= len(by_block) <= max(MIN_PAIRS, 2 * history.planned_blocks)
+    # No more runs than choosing has taken, where a block runs the baseline twice.
+    ranked = max(len(one.candidates) for one in history.groups if winner in one.candidates)
+    chosen_by = history.planned_blocks * max(ranked + 1, 4)
+    assert MIN_PAIRS <= len(by_block) <= min(MAX_PAIRS, max(MIN_PAIRS, chosen_by // 2))
 
 
 def _check_ablation(history: History, proposal: Proposal) -> None:
