@@ -137,7 +137,7 @@ def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_
     assert found.low < 1.2 < found.high
     assert 1.15 < found.ratio_to_baseline < 1.25
     assert "Confirmed: fast" in found.verdict
-    assert f" in {len(pairs) // 2} fresh pairs; " in exported(study)
+    assert f" against server-default in {len(pairs) // 2} fresh pairs. " in exported(study)
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     assert blocks.filter(candidate__name="slow").count() == 3
     assert blocks.filter(candidate__is_baseline=True, replicate=1).count() >= 5
