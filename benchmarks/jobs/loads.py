@@ -50,6 +50,8 @@ class LoadKind(JobKind[LoadJob]):
     name = "load"
     task = "benchmarks.load"
     measures_this_machine: ClassVar[bool] = False
+    # Nobody waits for other loads any more.
+    waiting: ClassVar[Q] = JobKind.waiting & is_measured()
     drive: Drive = drive_for
     find: Callable[[str], LocalDriver] = find_driver
 

@@ -14,7 +14,6 @@ from django.db.models import Case, Exists, Q, When
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.kinds import JobKind, RowT
-from benchmarks.jobs.loads import LoadKind, is_measured
 from benchmarks.models import Host, JobState, LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import ACTIVE_STUDY_STATES, EventKind, Slot, Study, StudyState
@@ -101,9 +100,7 @@ def next_job(kind: JobKind[RowT], host_id: int) -> RowT | None:
     may_begin = Q(**{f"{host}__retired_at": None})
     if kind.waits_while_drained:
         may_begin &= Q(**{f"{host}__drained_at": None})
-    if kind.task == LoadKind.task:  # nobody waits for other loads any more
-        may_begin &= is_measured()
-    active = Q(state=JobState.RUNNING) | Q(state=JobState.QUEUED) & may_begin
+    active = kind.running | kind.waiting & may_begin
     running_first = Case(When(state=JobState.RUNNING, then=0), default=1)
     there = kind.rows.filter(active, **{host: host_id})
     return there.order_by(running_first, "pk").first()

@@ -579,7 +579,7 @@ def test_between_two_runs_of_a_block_the_database_is_asked_little(study: Study) 
     with CaptureQueriesContext(connection) as queries:
         execute_run(run, measure=measure_by_config)
         advance_host(study.host_id)
-    assert len([one for one in queries if one["sql"].startswith("SELECT")]) <= 19
+    assert len([one for one in queries if one["sql"].startswith("SELECT")]) <= 17
 
 
 @pytest.mark.long
@@ -786,4 +786,4 @@ def test_a_sweep_asks_the_database_once_for_each_kind_of_job(study: Study) -> No
         sweep_host(study.host_id)
     with CaptureQueriesContext(connection) as queries:
         sweep_host(study.host_id)
-    assert len(queries) <= len(KINDS) + 6
+    assert len(queries) <= len(KINDS) + 5
