@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudyRequest]:
         raise Asked("no study is started in this test")
 
     monkeypatch.setattr(advise, "create_study", keep)
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", Mock())
     return requests
 
 
@@ -92,7 +92,7 @@ def test_a_refusal_names_the_option_it_is_about(
         raise BadRequest("cannot be had", field=field)
 
     monkeypatch.setattr(advise, "create_study", refuse)
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", Mock())
     with pytest.raises(SystemExit):
         call_command("advise")
     assert capsys.readouterr().err == f"bad_request: cannot be had{option}\n"
@@ -161,9 +161,9 @@ def test_several_hosts_are_asked_for_their_own_devices(
         assert request.hosts == (settings.HOST_NAME, "db2")
         raise BadRequest("host db2: no such directory", field="devices[1].path")
 
-    looked: list[object] = []
+    looked = Mock()
     monkeypatch.setattr(advise, "create_group", refuse)
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **named: looked.append(named))
+    monkeypatch.setattr(listing, "inspect_here", looked)
     devices = ["--device", str(tmp_path), "--device", "db2:/srv/b"]
     with pytest.raises(SystemExit, match="2"):
         call_command("advise", "--host", settings.HOST_NAME, "--host", "db2", *devices)
@@ -174,7 +174,7 @@ def test_several_hosts_are_asked_for_their_own_devices(
         ("db2", Path("/srv/b")),
     ]
     # Of this host only what is here is looked at.
-    assert looked == [{"servers": [], "devices": [tmp_path]}]
+    assert looked.call_args.kwargs == {"servers": [], "devices": [tmp_path]}
     with pytest.raises(SystemExit, match="2"):
         call_command("advise", *TWO, "--show-space")
     assert "--show-space can be used with one --host only" in capsys.readouterr().err
@@ -184,21 +184,21 @@ def test_several_hosts_are_asked_for_their_own_devices(
 def test_a_run_is_not_disturbed_for_what_is_known(
     asked: list[StudyRequest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    looked: list[object] = []
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **named: looked.append(named))
+    looked = Mock()
+    monkeypatch.setattr(listing, "inspect_here", looked)
     this_host(directories=[tmp_path])
 
     def look(*options: str) -> bool:
-        looked.clear()
+        looked.reset_mock()
         with pytest.raises(SystemExit):
             call_command("advise", *options)
-        return bool(looked)
+        return looked.called is True
 
     assert look()
     with measuring_alone() as held:
         assert held
         assert not look("--device", str(tmp_path), "--server", str(MYSQL.path))
         assert look("--device", str(tmp_path / "new"))
-        assert looked == [{"servers": [], "devices": [tmp_path / "new"]}]
+        assert looked.call_args.kwargs == {"servers": [], "devices": [tmp_path / "new"]}
         assert not look("--host", "another")
     assert asked[-1].host == "another"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
@@ -45,7 +46,7 @@ POOL, CAPACITY, METHOD = (
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of fakes, which takes messages."""
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", Mock())
 
 
 def space_of(request: StudyRequest) -> PlannedSearch:
