@@ -92,6 +92,7 @@ def test_each_question_begins_with_its_template(
     assert f'<input type="hidden" name="question" value="{question}">' in text
     assert words(text).count("What will happen") == 1
     assert ("8, 16, 32, 64, 128, 256, 512" in text) == (question == "connections")
+    assert '<details class="card" id="more-settings">' in text, "nothing in it was changed"
     assert text.count(f'href="{reverse("gate-new")}"') == 1, "whether a change is safe"
 
 

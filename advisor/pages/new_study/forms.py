@@ -205,8 +205,8 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
             {"id": int(pk)} for pk in self.initial.get("devices", ()) if pk in self.registered
         ]
         content: dict[str, Any] = {"template": str(self["template"].value()), "devices": chosen}
-        if sizes := self.initial.get("connections"):
-            content["connections"] = sizes
+        if connections := self["connections"].value():
+            content["connections"] = connections
         profile = self["profile"].value()
         return self._on_hosts(content | ({"profile": int(profile)} if profile else {}))
 

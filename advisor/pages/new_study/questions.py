@@ -94,8 +94,10 @@ def question_of(asked: QueryDict, template: StudyTemplate | None) -> Question:
         return QUESTIONS[DEVICE]
     if template is None or template.searches:
         return QUESTIONS[BEST]
-    if template.name in (YOUR_SERVER, CONNECTIONS):
-        return QUESTIONS[YOURS if template.name == YOUR_SERVER else CONNECTIONS]
+    if template.name == YOUR_SERVER:
+        return QUESTIONS[YOURS]
+    if template.name == QUESTIONS[CONNECTIONS].template:
+        return QUESTIONS[CONNECTIONS]
     return QUESTIONS[PUBLISHED if template.repeats else MINE]
 
 

@@ -78,10 +78,12 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
         initial |= {} if answer.is_device_gone else {"devices": [str(int(device))]}
     if read_id(asked.get("profile", "")) is not None:
         initial["profile"] = asked["profile"]
-    if "template" not in initial and (named := QUESTIONS.get(asked.get("question", ""))):
+    named = None if "template" in initial else QUESTIONS.get(asked.get("question", ""))
+    if named is not None:
         initial["template"] = named.template or DEFAULT_TEMPLATE
-        initial |= {"connections": SWEEP} if named.key == CONNECTIONS else {}
     form = NewStudyForm(hosts=chosen_hosts(asked), initial=initial)
+    if named is QUESTIONS[CONNECTIONS]:
+        form.fields["connections"].initial = SWEEP  # the question's own value unfolds no settings
     answer.show_usual(form.usual_request())
     return _page(request, form, answer)
 
