@@ -151,7 +151,7 @@ def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
 ) -> None:
     assert "Transactions over time, 8 connections" in words(page(admin_client))
     assert "Transactions over time, 16 connections" in words(page(admin_client, "?connections=16"))
-    eight, sixteen = (figures(admin_client, f"?connections={n}")["new-orders"] for n in (8, 16))
+    eight, sixteen = (figures(admin_client, f"?connections={n}")["over-time"] for n in (8, 16))
     assert eight != sixteen
     assert len(eight["data"][0]["y"]) == 12, "the measured seconds, without the warm-up"
 

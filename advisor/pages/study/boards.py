@@ -32,15 +32,15 @@ MAX_NAMES = 3
 MAX_TEXT = 120
 # Longer names are cut where the screen is narrow.
 MAX_NAME = 36
-_PER_ORDER = "Mcycles / transaction"
+_PER_TRANSACTION = "Mcycles / transaction"
 #: By column: its label and unit.
 COLUMN_TEXTS = {
     "name": ("Candidate", ""),
     "p95_ms": ("p95", "ms"),
     "p99_ms": ("p99", "ms"),
     "max_ms": ("max", "ms"),
-    "server_path": ("Server path length", _PER_ORDER),
-    "host_path": ("Host path length", _PER_ORDER),
+    "server_path": ("Server path length", _PER_TRANSACTION),
+    "host_path": ("Host path length", _PER_TRANSACTION),
     "outcome": ("Outcome", ""),
     "runs": ("Runs", ""),
     "failed": ("No result", ""),
@@ -109,7 +109,7 @@ class BoardView:
 
     @property
     def ranking(self) -> Ranking:
-        """By the chosen metric; for throughput that of the recommendation."""
+        """The ranking by the chosen metric; for throughput the one behind the recommendation."""
         if self.choice.metric is Metric.THROUGHPUT:
             return self.board.advice
         return self.board.rankings[self.choice.metric]
