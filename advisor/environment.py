@@ -47,14 +47,14 @@ SETTINGS = (
         "ADVISOR_SERVERS",
         "",
         env.paths,
-        "server programs that may be started beside those the host finds itself; "
-        "absolute paths, separated by `:`",
+        "server programs that may be started, in addition to the programs that the host finds "
+        "itself; absolute paths, separated by `:`",
     ),
     Setting(
         "ADVISOR_DEVICES",
         "",
         env.paths,
-        "directories that may be measured beside the default one; absolute paths, "
+        "directories that may be measured, in addition to the default one; absolute paths, "
         "separated by `:`",
     ),
     Setting(

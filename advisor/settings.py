@@ -116,7 +116,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "advisor.access.middleware.LogInFirst",
     "advisor.access.middleware.AccessMiddleware",
-    # It reads forms: after those that refuse a request without reading it.
+    # It reads forms, so it stands after the middleware that refuses a request by its head.
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -142,7 +142,6 @@ TEMPLATES = [
         },
     }
 ]
-
 
 DATABASES: dict[str, dict[str, Any]] = {
     "default": read("DATABASE_URL") or database(f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
@@ -212,7 +211,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
-# There is one language. Else it is asked for with each number, of which a page has hundreds.
+# There is one language. With I18N Django would ask for it at each number of a page.
 USE_I18N = False
 TIME_ZONE = read("ADVISOR_TIME_ZONE")
 STATIC_URL = "static/"

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
-# Of other servers and programs: read by nothing here, and not left for a library to find.
+# Other servers and programs send these. Nothing here reads them, and no library may find them.
 OTHERS = (
     "HTTP_FORWARDED",
     "HTTP_X_FORWARDED_PORT",

@@ -21,7 +21,7 @@ from tuning.actions.table import ACTIONS
 class Owned:
     """Rows that only their owner and administrators may change.
 
-    label: of the model, which may be of a package that asks this one about roles.
+    label: names the model, whose package may itself import this one.
     """
 
     label: str
@@ -116,7 +116,7 @@ API: dict[str, Rules] = {
     "api:device-list": {"GET": READ, "POST": ADMINISTER},
     "api:host-datasets": {"GET": OPERATE},
 }
-# For programs that watch the advisor.
+# Programs that watch the advisor ask these.
 MONITORING: dict[str, Rules] = {
     "healthz": {"GET": ANYBODY},
     "readyz": {"GET": ANYBODY},

@@ -9,7 +9,8 @@ from django.contrib.sessions.backends import db
 class Argon2PasswordHasher(hashers.Argon2PasswordHasher):
     """Argon2id as OWASP's password storage cheat sheet has it: 19 MiB, two passes, one thread.
 
-    About 30 ms of CPU time; Django's own choices are ten times that, beside what is measured.
+    A hash takes about 30 ms of CPU time, while the host may be measuring. Django's own choices
+    take ten times that.
     """
 
     memory_cost = 19 * 1024

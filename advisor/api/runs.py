@@ -29,7 +29,7 @@ class RunFilters(FilterSchema):
     config: Annotated[str | None, FilterLookup("config__hash__startswith")] = None
     state: Annotated[list[RunState] | None, FilterLookup("state__in")] = None
     disturbed: bool | None = Field(
-        None, description="Only those that something disturbed, or only the others."
+        None, description="true: disturbed runs only; false: all other runs."
     )
 
     def filter_disturbed(self, value: bool | None) -> Q:

@@ -55,13 +55,13 @@ def months_figure(series: Series, y_title: str, x_title: str) -> Figure | None:
 
 
 def figure_text(metric: Metric, value: float | None) -> str:
-    """A figure in the metric's unit, without it."""
+    """Return the figure in the metric's unit, without the unit's name."""
     return (megacycles if metric is Metric.SERVER_PATH_LENGTH else significant)(value)
 
 
 def recent_sentence(figure: str, unit: str, found: Recent | None) -> str:
-    """As "throughput of the last 5 studies: -12.1 % from the median of the 14 before,
-    outside of the range in which those lay (-1.0 to +0.8 %)."; `unit`: "studies" or "gates".
+    """Return "throughput of the last 5 studies: -12.1 % from the median of the 14 before,
+    outside of the range in which those lay (-1.0 to +0.8 %).". `unit`: "studies" or "gates".
     """
     if found is None:
         return f"Too few {unit} to compare: the last {NEWEST} need {NEWEST} before them."

@@ -41,9 +41,9 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="the host to measure on (default: this machine, where any server and directory may "
-        "be named; of another host those that it has); may be repeated: a study with a ranking of "
-        "its own on each",
+        help="the host to measure on (default: this machine). Any server and directory of this "
+        "machine may be named, but only listed ones of another host. May be repeated: each host "
+        "gets a study with a ranking of its own",
     )
     study.add_argument(
         "--config",

@@ -80,7 +80,7 @@ def output_file(text: str) -> Path:
 
 
 def script_output(text: str) -> str:
-    """For argparse: the output of the script of profiles, in a file; - is stdin."""
+    """Return the output of the script of profiles from a file; `-` is stdin."""
     try:
         with sys.stdin.buffer if text == "-" else Path(text).open("rb") as file:
             return file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")

@@ -17,7 +17,7 @@ from advisor.errors import DatabaseUnreachable, VersionDiffers
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.versions import difference, is_released, tables_differ
 
-#: Of PostgreSQL's advisory locks, the one for migrating; any number that nobody else uses.
+#: The number of PostgreSQL's advisory lock for migrating. Nobody else uses it.
 _LOCK = 0x6F6C7470
 
 

@@ -24,7 +24,7 @@ class WorkloadOut(Schema):
     warehouses: int = Field(description="0: it is not TPC-C.")
     tables: int = Field(description="0: it is TPC-C.")
     table_size: int = Field(description="Rows of each table.")
-    unit: str = Field(description="Of its throughput.")
+    unit: str = Field(description="The unit of its throughput.")
     connections: int
     warmup_s: int
     measure_s: int

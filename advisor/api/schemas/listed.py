@@ -36,7 +36,7 @@ class StoredConfig(Schema):
 
     hash: str
     knobs: dict[str, str]
-    runs: int = Field(description="Of it, also those that failed.")
+    runs: int = Field(description="Number of its runs, failed runs included.")
     candidates: list[ConfigUse] = Field(description="At most 100, the newest first.")
 
 

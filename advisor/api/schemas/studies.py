@@ -152,7 +152,7 @@ class SearchSpace(Schema):
     missed_before: MissedBefore | None = Field(
         description="Limits that the baseline missed in an earlier study in the same situation."
     )
-    scale_model: str | None = Field(description="Whose sizes those of memory are.")
+    scale_model: str | None = Field(description="The scale model that sizes of memory are for.")
 
     @staticmethod
     def resolve_missed_before(found: PlannedSearch) -> MissedBefore | None:

@@ -24,7 +24,7 @@ _LABELS = {
         "the hash of a config, or default.",
     ),
     "knobs": ("Changed variables", "One per line."),
-    "server": ("Server program", "If the two differ in it: its path on the host."),
+    "server": ("Server program", "Its path on the host, if the change is another server."),
 }
 
 
