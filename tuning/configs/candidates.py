@@ -9,6 +9,7 @@ from types import MappingProxyType
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ANY_VERSION, Origin, ServerTraits
 from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
+from tuning.configs.config_check.rules import adjusted
 from tuning.configs.config_check.stages import StageResult, static_stages
 from tuning.configs.effective.durability import leaves_out_fsync
 from tuning.configs.effective.expected import UNKNOWN, Expected, HostFacts
@@ -271,7 +272,11 @@ def plan_knobs(
     notes: tuple[Note, ...] = ()
     if translate_from is not None:
         translation = translate_knobs(knobs, translate_from, target, durability=durability)
-        knobs, notes = translation.knobs, tuple(translation.notes)
+        knobs, notes = dict(translation.knobs), translation.notes
+        # Without the host: a buffer pool that does not fit there is refused, not shrunk.
+        for changed, value, why in adjusted(Expected(knobs, target)):
+            knobs[changed] = value
+            notes += (Note(changed, Action.ADJUSTED, f"{value}: {why}"),)
     report = check_knobs(knobs, target, source=name, durability=durability, host=host).accepted()
     return _of_report(name, source, report, notes)
 

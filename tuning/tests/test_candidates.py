@@ -11,6 +11,7 @@ from tuning.configs.candidates import (
     PlannedCandidate,
     plan_candidates,
     plan_file,
+    plan_knobs,
     plan_preset,
 )
 from tuning.configs.effective.expected import HostFacts
@@ -94,3 +95,23 @@ def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:
     assert planned.knobs["innodb_flush_method"] == "fsync"
     details = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
     assert any(detail.startswith("fsync: ") for detail in details)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "expected"),
+    [
+        ({"enforce_gtid_consistency": "OFF"}, {"enforce_gtid_consistency": "ON"}),
+        ({"gtid_mode": "ON", "enforce_gtid_consistency": "ON"}, None),
+        ({"gtid_mode": "OFF", "enforce_gtid_consistency": "OFF"}, None),
+    ],
+)
+def test_gtids_of_a_stored_config_are_as_in_a_file_on_a_newer_server(
+    knobs: dict[str, str], expected: dict[str, str] | None
+) -> None:
+    old = ServerTraits(Flavour.MYSQL, (8, 4, 10))
+    planned = plan_knobs("stored", knobs, MYSQL, source="", translate_from=old)
+    assert planned.knobs == (expected or knobs)
+    lines = "".join(f"{name}={value}\n" for name, value in knobs.items())
+    file = plan_file("file", f"[mysqld]\n{lines}".encode(), MYSQL, translate_from=old)
+    assert file.knobs == planned.knobs
+    assert [note.name for note in planned.notes] == [*(expected or {})]

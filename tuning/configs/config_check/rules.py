@@ -87,7 +87,7 @@ def broken_rules(expected: Expected, *, only_fatal: bool = False) -> list[Broken
 
 
 def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
-    """(name, value, reason) of knobs of a file that a run sets differently."""
+    """Return (name, value, reason) of knobs from elsewhere that a run sets differently."""
     found = []
     knobs = expected.knobs
     if GTID_CONSISTENCY in knobs and GTID_MODE not in knobs and expected.breaks_gtid():
@@ -98,7 +98,7 @@ def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
         budget = human_bytes(expected.host.memory_budget_bytes or 0)
         why = (
             f"does not fit into the {budget} of memory here; state the memory and the data size "
-            "of your server, and a study keeps their proportion"
+            "of your server, and a study of TPC-C keeps their proportion"
         )
         found.append((POOL, f"{pool}", why))
     return found
