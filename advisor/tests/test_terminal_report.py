@@ -8,6 +8,7 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
+from tuning.recommendations import StudyFiles
 from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
@@ -54,8 +55,11 @@ def test_tpmp_is_said_of_tpcc_alone() -> None:
     assert "tpm" not in text
     assert "per min: transactions completed per minute." in text
     assert "sysbench, oltp_read_write, 8 tables of 1,000 rows, 8 connections" in text
-    [facts] = document_of(study).workloads
+    document = document_of(study)
+    [facts] = document.workloads
     assert (facts.kind, facts.unit) == ("oltp_read_write", "transactions/min")
+    [(_, found)] = document.recommendations
+    assert not StudyFiles.of(document).facts(found.id).can_be_scaled
 
 
 def test_classes_have_tables_and_verdicts_of_their_own() -> None:

@@ -17,7 +17,7 @@ from tuning.configs.effective.variables import POOL
 from tuning.configs.values import readable_value
 from tuning.export.changes import ChangeMode
 from tuning.export.facts import ExportFacts
-from tuning.export.lines import Line, losing_lines, running_values, value_text
+from tuning.export.lines import Line, absent_names, losing_lines, running_values, value_text
 from tuning.results.document import Answer, ChangedLine
 from tuning.scale_model.model import is_scaled
 from tuning.statistics.aim import FULL_NAMES
@@ -25,33 +25,46 @@ from tuning.statistics.aim import FULL_NAMES
 
 def answer_of(facts: ExportFacts, lines: Sequence[Line]) -> Answer:
     """Return the answer; lines: every variable of the recommendation."""
-    changed = [line for line in lines if line.changed]
+    changed, absent = [line for line in lines if line.changed], absent_names(facts, lines)
     if facts.keeps_baseline:
-        title, changed = f"Keep {facts.baseline}", []
+        title, changed, absent = f"Keep {facts.baseline}", [], []
     else:
-        title = f"Set {counted(len(changed), 'line')} ({facts.candidate})"
+        title = f"{_to_do(len(changed), len(absent))} ({facts.candidate})"
     well = f"{', '.join(facts.equals)} {'do' if facts.equals[1:] else 'does'} equally well."
     return Answer(
         recommendation_id=facts.recommendation,
         title=f"{title} {facts.place}".rstrip(),
-        lines=tuple(_changed_lines(changed, facts)),
+        lines=tuple(_changed_lines(changed, absent, facts)),
         effect="" if facts.keeps_baseline else _effect(facts),
         confidence=facts.confidence.word,
         reason=facts.confidence.reason,
         equals=well if facts.equals else "",
-        price="" if facts.keeps_baseline else _price(facts, lines),
+        price="" if facts.keeps_baseline else _price(facts, lines, absent),
         limit=facts.limit,
-        next_step="" if facts.keeps_baseline else _next_step(facts, changed),
+        next_step="" if facts.keeps_baseline else _next_step(facts, changed, absent),
     )
 
 
-def _changed_lines(changed: Sequence[Line], facts: ExportFacts) -> Iterator[ChangedLine]:
-    names = [line.name for line in changed]
+def _to_do(changed: int, absent: int) -> str:
+    """ "Set 2 lines, leave out 1 line"; configs may differ only in where the redo log is."""
+    parts = [f"set {counted(changed, 'line')}"] if changed else []
+    parts += [f"leave out {counted(absent, 'line')}"] if absent else []
+    return (", ".join(parts) or "no line differs").capitalize()
+
+
+def _changed_lines(
+    changed: Sequence[Line], absent: Sequence[str], facts: ExportFacts
+) -> Iterator[ChangedLine]:
+    names = [*(line.name for line in changed), *absent]
     there = running_values(facts, facts.baseline_variables, facts.baseline_knobs, names)
     for line in changed:
         before = value_text(line, there.get(line.name) or line.default) or "not set"
         before += " in the scale model" if line.in_model else ""
         yield ChangedLine(name=line.name, before=before, value=value_text(line, line.value))
+    for name in absent:
+        before = readable_value(load_catalogue().get(name), there[name])
+        before += " in the scale model" if facts.sizes_back and is_scaled(name) else ""
+        yield ChangedLine(name=name, before=before, value="the server's default")
 
 
 def _effect(facts: ExportFacts) -> str:
@@ -68,7 +81,7 @@ def _effect(facts: ExportFacts) -> str:
     return f"{' and '.join(texts) or 'No figure'} against {facts.baseline} in {seen}."
 
 
-def _price(facts: ExportFacts, lines: Sequence[Line]) -> str:
+def _price(facts: ExportFacts, lines: Sequence[Line], absent: Sequence[str]) -> str:
     """Memory, disk, recovery, durability, restart, other costs and the response time."""
     here = _held(facts, facts.candidate_variables, facts.knobs)
     there = _held(facts, facts.baseline_variables, facts.baseline_knobs)
@@ -76,7 +89,7 @@ def _price(facts: ExportFacts, lines: Sequence[Line]) -> str:
         here = _held(facts, {}, {line.name: line.value for line in lines if line.written})
         there = (None, None)
     losing, kinds = losing_lines(lines, facts), {one.kind for line in lines for one in line.costs}
-    restart = any(
+    restart = bool(absent) or any(
         line.written and line.how in (ChangeMode.RESTART, ChangeMode.FILE) for line in lines
     )
     grows = there[1] is not None and (here[1] or 0) > there[1]
@@ -117,9 +130,9 @@ def _held(
     return expected.pool(), expected.redo() if redo is None else redo
 
 
-def _next_step(facts: ExportFacts, changed: Sequence[Line]) -> str:
-    again = []
-    if facts.model is None and any(is_scaled(line.name) for line in changed):
+def _next_step(facts: ExportFacts, changed: Sequence[Line], absent: Sequence[str]) -> str:
+    again, names = [], [*(line.name for line in changed), *absent]
+    if facts.can_be_scaled and facts.model is None and any(map(is_scaled, names)):
         again.append("with your own data size and memory")
     if facts.confidence.needed_s:
         again.append(f"with runs of about {length_text(facts.confidence.needed_s)}")
@@ -128,4 +141,6 @@ def _next_step(facts: ExportFacts, changed: Sequence[Line]) -> str:
         steps.append(f"Try it on a replica: every figure is from the {facts.sizes_back.title}.")
     if facts.device_untested:
         steps.append(f"Not tested: {facts.device_untested}.")
+    if absent and facts.file is not None:
+        steps.append("Your file keeps the lines to leave out: take them out by hand.")
     return " ".join(steps) or "Try it on a replica, with the rollback file at hand."

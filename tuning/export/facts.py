@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from benchmarks.counted import counted
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.knob import Durability
@@ -63,7 +64,8 @@ class ExportFacts:
     `winner_knobs`: all its lines. `file`: the user's own file that the recommendation came from
     (None: none), as bytes. `place`: what tells the board from others of the study. `equals`: who
     does equally well. `recovery`: how long its crash recovery took, "" if it was not timed.
-    `limit`: what kept it from being faster. `recommendation`: its primary key.
+    `limit`: what kept it from being faster. `recommendation`: its primary key. `can_be_scaled`:
+    whether a scale model can be made of the workload.
     """
 
     study: str
@@ -90,6 +92,7 @@ class ExportFacts:
     winner_knobs: Mapping[str, str] = field(default_factory=dict)
     file: bytes | None = None
     recommendation: int = 0
+    can_be_scaled: bool = True
     place: str = ""
     confidence: Confidence = field(default_factory=Confidence)
     equals: Sequence[str] = ()
@@ -199,6 +202,7 @@ def export_facts(
         winner_knobs=document.candidate[ablation.whole_id].knobs if ablation else {},
         file=next(filter(None, map(files.get, _origins(document, winner, baseline))), None),
         recommendation=found.id,
+        can_be_scaled=document.workload[board.workload_id].kind == TPCC,
         place=_place(document, board),
         confidence=confidence_of(document, board, found),
         equals=[document.candidate[pk].name for pk in tied if pk in better],

@@ -135,6 +135,12 @@ def changed_names(facts: ExportFacts) -> Set[str]:
     }
 
 
+def absent_names(facts: ExportFacts, lines: Sequence[Line]) -> list[str]:
+    """Return the variables that only the baseline set, to another value than the default."""
+    absent = changed_names(facts) - {line.name for line in lines}
+    return [name for name in facts.baseline_knobs if name in absent]
+
+
 def _known(facts: ExportFacts) -> Mapping[str, str]:
     """The variables of a server that runs with its defaults."""
     return facts.baseline_variables if not facts.baseline_knobs else {}

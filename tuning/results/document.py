@@ -528,7 +528,11 @@ class Board(Part):
 
 
 class ChangedLine(Part):
-    """A line to set; values as in a my.cnf. before: in the baseline, "not set" if unknown."""
+    """A line to set or to leave out; values as in a my.cnf.
+
+    before: in the baseline, "not set" if unknown. value: "the server's default" of a line to leave
+    out.
+    """
 
     name: str
     before: str

@@ -15,8 +15,9 @@ from tuning.configs.candidates import plan_file
 from tuning.configs.effective.variables import POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
+from tuning.export.answer import answer_of
 from tuning.export.facts import Effect
-from tuning.export.lines import changed_names, default_of
+from tuning.export.lines import changed_names, default_of, lines_of
 from tuning.results.confidence import Confidence
 from tuning.results.document import Figures, LinesEffect
 from tuning.statistics.estimate import Estimate
@@ -160,6 +161,40 @@ def test_what_only_the_baseline_sets_counts_as_a_difference() -> None:
         knobs={"innodb_io_capacity": "2000"}, baseline_knobs={"innodb_thread_concurrency": "64"}
     )
     assert changed_names(given) == {"innodb_io_capacity", "innodb_thread_concurrency"}
+
+
+@pytest.mark.parametrize(
+    ("knobs", "old", "title"),
+    [
+        ({}, {"innodb_thread_concurrency": "64"}, "Leave out 1 line (mine)"),
+        (
+            {"innodb_io_capacity": "2000"},
+            {"innodb_io_capacity": "100", "innodb_thread_concurrency": "64"},
+            "Set 1 line, leave out 1 line (mine)",
+        ),
+        ({"innodb_io_capacity": "2000"}, {}, "Set 1 line (mine)"),
+        ({}, {}, "No line differs (mine)"),
+    ],
+)
+def test_the_answer_names_lines_to_leave_out(
+    knobs: dict[str, str], old: dict[str, str], title: str
+) -> None:
+    given = facts(knobs=knobs, baseline_knobs=old, baseline="my.cnf", file=b"[mysqld]\n")
+    answer = answer_of(given, lines_of(given))
+    assert answer.title == title
+    left_out = {one.name: one.before for one in answer.lines if "default" in one.value}
+    expected = {name: value for name, value in old.items() if name not in knobs}
+    assert left_out == expected
+    assert ("by hand" in answer.next_step) == bool(expected)
+
+
+@pytest.mark.parametrize("can_be_scaled", [True, False])
+def test_only_a_workload_that_can_be_scaled_is_to_be_run_with_other_sizes(
+    can_be_scaled: bool,
+) -> None:
+    given = facts(knobs={POOL: f"{GIB}"}, can_be_scaled=can_be_scaled)
+    answer = answer_of(given, lines_of(given))
+    assert ("your own data size" in answer.next_step) == can_be_scaled
 
 
 def test_what_the_server_made_of_a_value_is_what_is_written() -> None:
