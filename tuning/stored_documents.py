@@ -1,4 +1,4 @@
-"""Result documents with their answers, stored and read while they are of the study's revision."""
+"""Store result documents with their answers, and read them until the study's revision changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def documents_of(studies: Sequence[Study]) -> list[StudyDocument]:
 
 
 def _with_answers(documents: Sequence[StudyDocument]) -> list[StudyDocument]:
-    """Add what needs the variables that servers read back, which documents do not have."""
+    """Add the answers: they need variables that servers read back, which no document has."""
     found = []
     for document, files in zip(documents, StudyFiles.of_all(documents), strict=True):
         facts = (files.facts(one.id) for _, one in document.recommendations)

@@ -129,7 +129,7 @@ def space_on(
     devices: Sequence[FoundDevice],
     source: DatasetSource,
 ) -> FreeSpace:
-    """Return the space that a study takes on its devices; raises DeviceUnusable if it lacks.
+    """Return the space that a study takes on its devices; raises DeviceUnusable without room.
 
     A golden copy that is there already needs no new space. The reserve is never used.
     """

@@ -1,4 +1,4 @@
-"""The devices of a plan and their memory: that of its scale model, or a limit of their own."""
+"""Find the devices of a plan; a scale model or a limit of their own decides on their memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The hosts of a request: the measured one with its server, and the one that drives it.
 
-No machine is looked at: all that is asked for stands in the inventories.
+Hosts are not contacted: their stored inventories are read.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _load_host(name: str, measured: HostInventory) -> Host | None:
 def _driver(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
     """Return the driver where it is to run; with "auto" the first with which the host can drive.
 
-    Raises NoDriver about the field `driver`; BadRequest about that or the load host if there is
-    none with which it can.
+    Raises NoDriver, about the field `driver`; BadRequest, about `driver` or `load_host`, where the
+    load host can use none.
     """
     with about("driver"):
         if load_host is None:

@@ -1,4 +1,4 @@
-"""The sizes of a plan: of its request and template, of a profile's peak and of a scale model."""
+"""Find the sizes of a plan, from its request, template and profile, and its scale model."""
 
 from __future__ import annotations
 

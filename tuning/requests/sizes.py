@@ -48,7 +48,7 @@ OF_WORKLOADS: Final = (*_BESIDE_TPCC, *_BESIDE_OLTP)
 def check_workload(value: Any, info: ValidationInfo) -> Any:
     """Return the value of a field; raise an error where the workload does not have it."""
     workload, name = info.data.get("workload"), info.field_name or ""
-    refused = _BESIDE_TPCC if workload in (TPCC, None) else _BESIDE_OLTP
+    refused = _BESIDE_TPCC if workload == TPCC else _BESIDE_OLTP
     if workload and value not in (None, "auto", OLTP_DRIVER) and name in refused:
         raise PydanticCustomError(OTHER_WORKLOAD, refused[name])
     return value

@@ -16,7 +16,7 @@ MIN_MEASURE_S = 60
 _MANY_WARMING = 0.25
 
 # How certain the config to use is, by the verdict.
-ANSWERS = {
+ANSWERS: dict[str, str] = {
     VerdictKind.WINNER: "measurably best",
     VerdictKind.TIE: "tied for best",
     VerdictKind.NOT_CONFIRMED: "none is confirmed as better",
@@ -26,7 +26,7 @@ ANSWERS = {
     VerdictKind.TIME_RAN_OUT: "no time was left for a race",
 }
 # Without a confirmed lead the baseline is recommended.
-_CONFIRMED = {
+_CONFIRMED: dict[str, str] = {
     ConfirmationState.CONFIRMED: "{}, confirmed",
     ConfirmationState.WITHDRAWN: "none is confirmed as better",
     ConfirmationState.UNFINISHED: "too few fresh pairs to confirm one",
@@ -49,11 +49,9 @@ class Confidence:
 
 def certainty_text(kind: str, confirmation: str, *, confirms: bool) -> str:
     """Return how certain an answer is, as "tied for best, confirmed"."""
-    known = kind in list(VerdictKind)
-    answer = ANSWERS.get(VerdictKind(kind)) if known else None
-    answer = answer or "nothing to compare"
-    if confirmation in list(ConfirmationState):
-        return _CONFIRMED[ConfirmationState(confirmation)].format(answer)
+    answer = ANSWERS.get(kind, "nothing to compare")
+    if confirmation in _CONFIRMED:
+        return _CONFIRMED[confirmation].format(answer)
     unconfirmed = kind in _LEADS and not confirms
     return f"{answer}, not confirmed" if unconfirmed else answer
 
@@ -111,7 +109,7 @@ def _doubts(runs: Sequence[RunFacts], debtor: Debtor | None) -> Iterator[str]:
 
 
 def _limits(document: StudyDocument, board: Board, runs: Sequence[RunFacts]) -> Iterator[str]:
-    """Yield in what the runs differ from a real server in long use."""
+    """Yield how the runs differ from long use of a real server."""
     if 0 < (longest := max((run.measure_s for run in runs), default=0)) < MIN_MEASURE_S:
         yield f"runs of {longest} s are short"
     if (times := _memory_by_data(document, board)) is not None and times >= 1:

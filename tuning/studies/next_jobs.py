@@ -50,7 +50,7 @@ def host_of_a_turn(host_id: int) -> tuple[Host, bool, bool]:
 def waiting_studies(host_id: int) -> list[tuple[Study, bool]]:
     """Return the host's studies that have not ended, in the order in which they get their turn.
 
-    Each comes with whether a load host of it takes no work.
+    Each study comes with a flag: whether its load host takes no work.
     """
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
     rows = active.select_related("host").only(*_OF_A_TURN).order_by()
@@ -114,8 +114,8 @@ NEVER_QUIET_RUNS = 6
 def retry_interrupted(study: Study) -> None:
     """Queue lost, stopped and disturbed runs of a study again, unless it was cancelled.
 
-    So is one that found the disk full, and the study is paused until somebody has made room; that
-    of a load host is never the config's doing, however often.
+    A run that found the disk full is queued again as well, and the study is paused until somebody
+    has made room. A load host's full disk is never the config's doing, so that has no bound.
 
     A retry is a new run that points to the old one and replaces it in the block. What was void
     when the study was concluded stays so, whatever is measured later. Safe to repeat; the caller
@@ -157,7 +157,7 @@ def retry_bounds() -> dict[RunState, int | None]:
 def _times_ended_so(run: Run) -> int:
     """How many runs in the chain of retries that ends with `run` ended in its state.
 
-    One that found the disk of a load host full counts for nothing.
+    A run that found the disk of a load host full does not count.
     """
     chain = [run]
     while (older := chain[-1].retry_of) is not None:
