@@ -71,7 +71,8 @@ def load_rows(
     with ExitStack() as stack:
         working = stack.enter_context(selectors.DefaultSelector())
         for _ in range(min(jobs, len(batches))):
-            loader = stack.enter_context(_Loader(order))
+            loader = stack.enter_context(_Loader())
+            loader.say(order)
             working.register(loader.stdout, selectors.EVENT_READ, loader)
             loader.take(next(left))
         while working.get_map():
@@ -96,7 +97,7 @@ class _Loader(Child):
     It starts as we do, because the servers' user may not be able to read our own files.
     """
 
-    def __init__(self, order: str) -> None:
+    def __init__(self) -> None:
         super().__init__(
             _PROGRAM, cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=None, as_ourselves=True
         )
@@ -105,12 +106,19 @@ class _Loader(Child):
         self._stdin, self.stdout = self.process.stdin, self.process.stdout
         self._said = b""
         self.table = ""
-        self._say(order)
+
+    def say(self, line: str) -> None:
+        """Send it a line. Raises LoadFailed, RunFailed."""
+        try:
+            self._stdin.write(line.encode() + b"\n")
+            self._stdin.flush()
+        except BrokenPipeError:
+            raise self._ended() from None
 
     def take(self, batch: Batch) -> None:
-        """Have it load the batch."""
+        """Have it load the batch. Raises LoadFailed, RunFailed."""
         self.table = batch.table
-        self._say(json.dumps([batch.table, batch.maker, batch.arguments]))
+        self.say(json.dumps([batch.table, batch.maker, batch.arguments]))
 
     def rows(self) -> int | None:
         """Return the rows of its batch once they are in, to be asked when it has said something.
@@ -127,13 +135,6 @@ class _Loader(Child):
         if isinstance(told, str):
             raise LoadFailed(told)
         return int(told)
-
-    def _say(self, line: str) -> None:
-        try:
-            self._stdin.write(line.encode() + b"\n")
-            self._stdin.flush()
-        except BrokenPipeError:
-            raise self._ended() from None
 
     def _ended(self) -> LoadFailed | RunFailed:
         status = self.wait(_END_S)
