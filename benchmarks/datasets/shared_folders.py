@@ -1,8 +1,8 @@
 """Data directories that several processes make once and then share: locked, atomic, swept.
 
 `<key>/` holds `data/`, the cleanly shut down data directory, and `ready.json`, what is known about
-it. A folder is filled as `<key>.loading-<pid>`, which its maker holds, and gets its name when it
-is whole, so that one of that name always is. `<key>.lock` is held meanwhile: others wait for it.
+it. Its maker holds and fills `<key>.loading-<pid>` and renames that folder when it is whole, so a
+folder `<key>` is never half made. The maker has `<key>.lock` meanwhile, for which others wait.
 """
 
 from __future__ import annotations

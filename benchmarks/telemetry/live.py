@@ -76,7 +76,7 @@ class LiveSeconds:
         seen, before = self._snapshot(), self._seen
         if seen is None or (before is not None and seen.t - before.t <= 0):
             return
-        orders, p95_ms = self._orders()
+        completed, p95_ms = self._completed()
         self._seen = seen
         if before is None:
             return
@@ -85,10 +85,10 @@ class LiveSeconds:
             usage = usage_between(before, seen)
             cpu = round(usage.cpu_user_pct + usage.cpu_sys_pct, 1)
         second = math.floor(seen.t - self._origin)
-        self._seconds.append(LiveSecond(second, orders, p95_ms, cpu))
+        self._seconds.append(LiveSecond(second, completed, p95_ms, cpu))
         self._tell(list(self._seconds))
 
-    def _orders(self) -> tuple[float | None, float | None]:
+    def _completed(self) -> tuple[float | None, float | None]:
         """Transactions per second and their p95 since the last look."""
         reported, counted, before = self._reported(), self._commits(), self._counted
         self._counted = counted
