@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -23,7 +23,7 @@ from benchmarks.jobs.provenance import code_commit
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement, SampleRow
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, Run, Sample
 from benchmarks.remote_load.driver import RemoteDriver
 from benchmarks.servers.reach import Reach
@@ -72,9 +72,9 @@ class RunKind(JobKind[Run]):
                 ),
                 report=lambda step: job.report(step=step),
                 should_stop=job.should_stop,
-                keep=lambda measured: job.keep(_ending(measured)),
+                keep=lambda measured: job.keep(ending_of(measured)),
             )
-            return _ending(measured)
+            return ending_of(measured)
 
     def failed(self, row: Run, failure: Failure) -> Ending:
         state, reason, log_tail = failure.outcome.value, failure.reason, failure.log_tail
@@ -85,20 +85,16 @@ class RunKind(JobKind[Run]):
         Sample.objects.bulk_create(Sample(run_id=row_id, **second) for second in details)
 
 
-def _ending(measured: Measurement) -> Ending:
-    values, samples = run_values(measured)
-    return Ending({"step": "", **values}, [dict(row) for row in samples])
-
-
-def run_values(measured: Measurement) -> tuple[dict[str, Any], Sequence[SampleRow]]:
+def ending_of(measured: Measurement) -> Ending:
     """Return the columns of the run's row, its state among them, and the rows of its samples.
 
     Every figure of Metrics has its column. A disturbed run gets no figure that could be ranked,
     one that was cut short a bound instead of a figure.
     """
     debt, latency = measured.write_debt, measured.latency
-    return {
+    values = {
         "state": measured.outcome.value,
+        "step": "",
         "reason": measured.reason,
         "driver_version": measured.driver_version,
         "code_commit": code_commit(),
@@ -118,7 +114,8 @@ def run_values(measured: Measurement) -> tuple[dict[str, Any], Sequence[SampleRo
         "trend_pct": measured.trend_pct,
         "still_warming": measured.still_warming,
         "throughput_at_most": measured.throughput_at_most,
-    }, measured.samples
+    }
+    return Ending(values, list(measured.samples))
 
 
 @contextmanager
