@@ -61,7 +61,8 @@ def log_ticks(values: Sequence[float]) -> dict[str, Any]:
 
 def name_rows(figure: Figure, names: Sequence[str]) -> None:
     """Label the rows from top to bottom; the names are escaped already."""
-    figure.update_yaxes(
+    figure.update_axes(
+        "y",
         tickvals=list(range(len(names))),
         ticktext=list(names),
         range=[len(names) - 0.5, -0.5],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.charts.effects import intervals_figure, lines_figure
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
+from advisor.charts.figure import Figure, add_points, lay_out, run_url
 from advisor.charts.pareto import pareto_figure
 from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded, plain
 from tuning.results.document import Board, StudyDocument
@@ -18,6 +18,8 @@ _TWO_ROWS: dict[str, Any] = {
     "xaxis2": {"anchor": "y2", "domain": [0.0, 1.0]},
     "yaxis2": {"anchor": "x2", "domain": [0.0, 0.455]},
 }
+#: The second y axis, unseen, on which points without a value are drawn at the bottom.
+WITHOUT_VALUES = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
 _PANELS = (
     (Metric.THROUGHPUT, "throughput<br>{unit}", "", BLUE, ",.0f", ""),
     (Metric.P95, "p95 response time<br>of transactions, ms", " ms", ORANGE, ".1f", "2"),
@@ -60,8 +62,8 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
     x = [places[run.candidate_id] + _offset(run.block, last) for run in runs]
     hover = [(names[places[run.candidate_id]], run_url(run.id), run.block) for run in runs]
     baseline = board.row(board.baseline_id) if len(board.rows) > 1 else None
-    figure = new_figure()
-    figure.update_layout(**_TWO_ROWS)
+    figure = Figure()
+    figure.update(**_TWO_ROWS)
     for metric, title, unit, colour, form, axis in _PANELS:
         axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         figure.add_bar(
@@ -88,10 +90,11 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
         if level is not None:
             ends = {"x0": 0, "x1": 1, "xref": f"x{axis} domain", "yref": f"y{axis}"}
             line = {"color": GREY, "dash": "dot", "width": 1}
-            figure.add_shape(type="line", y0=level, y1=level, line=line, **ends)
+            figure.add_shape("line", y0=level, y1=level, line=line, **ends)
         text = title.format(unit=document.unit_on(board))
-        figure.update_layout({f"yaxis{axis}": {"title": {"text": text}}})
-    figure.update_xaxes(
+        figure.update(**{f"yaxis{axis}": {"title": {"text": text}}})
+    figure.update_axes(
+        "x",
         tickvals=list(places.values()),
         ticktext=names,
         autotickangles=[0, -45, -90],
@@ -99,8 +102,8 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
         range=[-0.5, len(names) - 0.5],
         showgrid=False,
     )
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(bargap=0.45)
+    figure.update_axes("y", rangemode="tozero")
+    figure.update(bargap=0.45)
     return lay_out(figure, 460, legend=False)
 
 
@@ -133,7 +136,7 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
     if winner is not None and winner != board.baseline_id:
         name = plain(document.candidate[winner].name)
         lines += [(name, ORANGE, "square", [r for r in counted if r.candidate_id == winner])]
-    figure, per_minute = new_figure(), document.unit_on(board)
+    figure, per_minute = Figure(), document.unit_on(board)
     for name, colour, symbol, runs in lines:
         if runs:
             figure.add_scatter(
@@ -148,16 +151,10 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
                 "%{x|%H:%M:%S}<extra></extra>",
             )
     _mark_void(figure, document, board)
-    figure.update_yaxes(rangemode="tozero")
+    figure.update_axes("y", rangemode="tozero")
     lay_out(figure, 340, x="wall time, UTC", y=f"throughput<br>{per_minute}")
-    return without_values(figure)
-
-
-def without_values(figure: Figure) -> Figure:
-    """Add the second y axis, unseen, on which points without a value are drawn at the bottom."""
-    return figure.update_layout(
-        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
-    )
+    figure.update(yaxis2=WITHOUT_VALUES)
+    return figure
 
 
 def _mark_void(figure: Figure, document: StudyDocument, board: Board) -> None:
@@ -183,4 +180,4 @@ def _mark_void(figure: Figure, document: StudyDocument, board: Board) -> None:
         marker={"color": RED, "size": 9, "symbol": "x"},
     )
     for run in void:
-        figure.add_vline(x=run.started_at, line={"color": GREY, "dash": "dot", "width": 1})
+        figure.add_line_at(x=run.started_at, colour=GREY)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.figure import Figure, lay_out
 from advisor.charts.seconds import y_axis
 from advisor.charts.style import GREY, SeriesStyle, plain
 from tuning.statistics.ratios import Spread
@@ -57,7 +57,7 @@ def by_setting_figure(series: BySetting) -> Figure | None:
     most = max((len(line.points) for line in series.lines), default=0)
     if most < (1 if series.published else 2):
         return None
-    figure = new_figure()
+    figure = Figure()
     for (name, values), (dash, symbol) in zip(series.published.items(), cycle(_PUBLISHED_STYLES)):
         there = [(number, value) for number, value in values.items() if value is not None]
         title = f"published, whitepaper 2016{name}"
@@ -77,8 +77,8 @@ def by_setting_figure(series: BySetting) -> Figure | None:
     lines = [line.points for line in series.lines], series.published.values()
     ticks = _spaced({number for there in lines for points in there for number in points})
     texts = [f"{number:,}" for number in ticks]
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=texts)
-    y_axis(figure, series.axis, [value for trace in figure.data for value in trace.y])
+    figure.update_axes("x", type="log", tickvals=ticks, ticktext=texts)
+    y_axis(figure, series.axis, [value for trace in figure.data for value in trace["y"]])
     return lay_out(figure, 340 + 30 * len(series.published), x=series.setting)
 
 

@@ -8,8 +8,8 @@ from itertools import groupby
 from math import exp
 
 from advisor.charts.axes import drawn_range, name_rows, percent_of, whiskers
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
-from advisor.charts.style import BAND, BLUE, GREEN, GREY, PURPLE, RED, faded, plain, wrapped
+from advisor.charts.figure import Figure, add_points, lay_out
+from advisor.charts.style import BLUE, GREEN, GREY, PURPLE, RED, faded, plain, wrapped
 from advisor.wording.formatting import confidence_text
 from tuning.results.document import Ablation, Board, Standing, StudyDocument
 from tuning.statistics.confirmation import RemovalState
@@ -64,7 +64,7 @@ def intervals_figure(document: StudyDocument, board: Board, metric: Metric) -> F
         for one in board.confirmations
         if metric == document.study.objective and one.estimate and one.candidate_id in places
     ]
-    figure, (low, high) = new_figure(), _range([*rows, *pairs])
+    figure, (low, high) = Figure(), _range([*rows, *pairs])
     floor = None if ranking.noise_floor is None else ranking.noise_floor * 100
     if floor is not None and floor < high - low:
         _band(figure, -100 * floor / (100 + floor), floor)
@@ -75,7 +75,7 @@ def intervals_figure(document: StudyDocument, board: Board, metric: Metric) -> F
         _draw(figure, pairs, "fresh pairs", PURPLE)
     title = f"{_NAMES[metric]}, change from the baseline in % ({_better(metric)} is better)"
     _finish(figure, list(names.values()), title, (low, high), row_height=44)
-    figure.update_layout(showlegend=bool(pairs), margin={"r": 26})
+    figure.update(showlegend=bool(pairs), margin={"r": 26})
     return figure
 
 
@@ -98,7 +98,7 @@ def lines_figure(ablation: Ablation) -> Figure | None:
         )
         for at, (one, found) in enumerate(shown)
     ]
-    figure, metric = new_figure(), ablation.metric
+    figure, metric = Figure(), ablation.metric
     margin = percent_of(exp(ablation.margin))
     _band(figure, *((0.0, margin) if metric.more_is_better else (margin, 0.0)))
     _draw(figure, rows, "", GREY)
@@ -131,7 +131,7 @@ def findings_figure(document: StudyDocument) -> Figure | None:
     claimed = [(claims[one.claim].claimed_low, claims[one.claim].claimed_high) for one, _ in found]
     ends = [percent_of(end) for pair in claimed for end in pair if end is not None]
     low, high = _range(rows, ends)
-    figure = new_figure()
+    figure = Figure()
     for at, (first, last) in enumerate(claimed):
         _claimed(figure, at, first, last, (low, high))
     _draw(figure, rows, "", GREY)
@@ -217,14 +217,14 @@ def _finish(
     ends: tuple[float, float],
     row_height: int,
 ) -> None:
-    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    figure.add_line_at(x=0, colour=GREY, dash="solid")
     name_rows(figure, names)
-    figure.update_xaxes(range=list(ends))
+    figure.update_axes("x", range=list(ends))
     lay_out(figure, 110 + row_height * max(len(names), 3), x=title, legend=False)
 
 
 def _band(figure: Figure, low: float, high: float) -> None:
-    figure.add_vrect(x0=low, x1=high, fillcolor=BAND, line_width=0, layer="below")
+    figure.add_band(low, high)
 
 
 def _claimed(
@@ -234,18 +234,18 @@ def _claimed(
     rows = {"y0": row - _HALF_ROW, "y1": row + _HALF_ROW}
     start, end = (None if bound is None else percent_of(bound) for bound in (low, high))
     figure.add_shape(
-        type="rect",
+        "rect",
         x0=shown[0] if start is None else start,
         x1=shown[1] if end is None else end,
         **rows,
         fillcolor=faded(GREEN, 0.13),
-        line_width=0,
+        line={"width": 0},
         layer="below",
     )
     for bound in (start, end):
         if bound is not None:
             line = {"color": GREEN, "width": 2}
-            figure.add_shape(type="line", x0=bound, x1=bound, **rows, line=line)
+            figure.add_shape("line", x0=bound, x1=bound, **rows, line=line)
 
 
 def _bracket(figure: Figure, first: int, last: int) -> None:
@@ -256,14 +256,13 @@ def _bracket(figure: Figure, first: int, last: int) -> None:
         (0.988, last + 0.3, last + 0.3),
     ):
         ends = {"x0": x0, "x1": 1.0, "y0": y0, "y1": y1, "xref": "x domain", "yref": "y"}
-        figure.add_shape(type="line", line={"color": GREY, "width": 1.5}, **ends)
+        figure.add_shape("line", line={"color": GREY, "width": 1.5}, **ends)
     figure.add_annotation(
         text="tied",
         **{"xref": "x domain", "yref": "y", "x": 1.0, "y": (first + last) / 2},
         xanchor="left",
         textangle=90,
-        showarrow=False,
-        font_size=11,
+        font={"size": 11},
     )
 
 

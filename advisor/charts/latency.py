@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from advisor.charts.axes import log_ticks
-from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.figure import Figure, lay_out
 from advisor.charts.style import GREY, faded, plain, rounded, series_style
 from benchmarks.counted import counted
 from benchmarks.drivers.response_times import LatencyHistogram, merged
@@ -26,7 +26,7 @@ def latency_figures(
             configs.append((plain(name), len(found), together))
     if not configs:
         return {}
-    figures = {"latency": new_figure(), "cdf": new_figure()}
+    figures = {"latency": Figure(), "cdf": Figure()}
     edges: list[float] = []
     for index, (name, number, histogram) in enumerate(configs):
         style, title = series_style(index), f"{name}, {counted(number, 'run')}"
@@ -54,19 +54,16 @@ def latency_figures(
             line={**style.line, "width": 1.8},
             hovertemplate=f"{title}<br>%{{y:.2~f}} % within %{{x:.3~g}} ms<extra></extra>",
         )
-    figures["cdf"].add_hline(
-        95,
-        line={"color": GREY, "dash": "dot", "width": 1},
-        annotation={"text": "95 %", "font": {"size": 11}},
-        annotation_position="top left",
-    )
-    figures["latency"].update_yaxes(rangemode="tozero")
-    figures["cdf"].update_yaxes(range=[0, 101])
+    figures["cdf"].add_line_at(y=95, colour=GREY)
+    place = {"xref": "x domain", "x": 0, "xanchor": "left", "y": 95, "yanchor": "bottom"}
+    figures["cdf"].add_annotation("95 %", font={"size": 11}, **place)
+    figures["latency"].update_axes("y", rangemode="tozero")
+    figures["cdf"].update_axes("y", range=[0, 101])
     titles = {
         "latency": "transactions, % per 10 % of response time",
         "cdf": "transactions that took no longer, %",
     }
     for key, figure in figures.items():
-        figure.update_xaxes(type="log", **log_ticks(edges))
+        figure.update_axes("x", type="log", **log_ticks(edges))
         lay_out(figure, 340, x="response time of transactions, ms (logarithmic)", y=titles[key])
     return figures

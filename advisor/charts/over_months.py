@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.figure import Figure, add_points, lay_out
 from advisor.charts.style import plain, rounded, series_style
 from advisor.wording.formatting import change_range, megacycles, percent_change, significant
 from tuning.statistics.data import Metric
@@ -40,7 +40,7 @@ def months_figure(series: Series, y_title: str, x_title: str) -> Figure | None:
     """
     if all(len(points) < 2 for _, points in series):
         return None
-    figure = new_figure()
+    figure = Figure()
     for index, (name, points) in enumerate(series):
         add_points(
             figure,

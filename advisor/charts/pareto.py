@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.figure import Figure, add_points, lay_out
 from advisor.charts.style import GREEN, GREY, ORANGE, plain
 from advisor.wording.formatting import kept_apart
 from tuning.results.document import Board, StudyDocument
@@ -57,7 +57,7 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
 
 def drawn_points(points: Sequence[Point], unit: str, limit_ms: float | None = None) -> Figure:
     """Draw p95 on x, throughput on y; the front has rings, the baseline is a square."""
-    figure = new_figure()
+    figure = Figure()
     sides = _sides(points)
     labels = [plain(one) for one in kept_apart([point.name for point in points], _MAX_NAME)]
     names = [
@@ -83,10 +83,10 @@ def drawn_points(points: Sequence[Point], unit: str, limit_ms: float | None = No
         ids=[plain(point.name) for point in points],
     )
     if limit_ms is not None:
-        figure.add_vline(x=limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
+        figure.add_line_at(x=limit_ms, colour=ORANGE, dash="dash", width=1.5)
     x_title = "p95 response time of transactions, ms (lower is better)"
     lay_out(figure, 400, x=x_title, y=f"throughput, {unit}", legend=False)
-    figure.update_layout(margin={"t": 56})
+    figure.update(margin={"t": 56})
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from advisor.charts.axes import log_ticks
-from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.figure import Figure, lay_out
 from advisor.charts.style import BLUE, GREEN, ORANGE, PURPLE, faded
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, ProbeResult
@@ -54,7 +54,7 @@ def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
 
 def _iops_figure(found: ProbeResult) -> Figure:
     """Draw IOPS of random requests of 16 KB; buffered ones, where measured, are dashed."""
-    figure = new_figure()
+    figure = Figure()
     for way, dash, symbol in (("direct", "solid", "circle"), ("buffered", "dot", "circle-open")):
         for pattern, colour in _COLOURS.items():
             jobs = found.by_depth(pattern, direct=way == "direct")
@@ -65,7 +65,7 @@ def _iops_figure(found: ProbeResult) -> Figure:
 
 def _latency_figure(found: ProbeResult, pattern: Pattern) -> Figure:
     """Draw percentiles of 16 KB requests in microseconds; direct ones if possible."""
-    figure, jobs = new_figure(), found.by_depth(pattern)
+    figure, jobs = Figure(), found.by_depth(pattern)
     for name, (colour, symbol) in _PERCENTILES.items():
         values = [getattr(job.latency, name) for job in jobs]
         _add_line(figure, name, jobs, values, (colour, "solid", symbol))
@@ -95,17 +95,17 @@ def _add_line(
 
 def _by_depth(figure: Figure, title: str) -> Figure:
     """Lay out lines on logarithmic axes: depths quadruple, devices differ."""
-    depths = sorted({depth for line in figure.data for depth in line.x})
-    figure.update_xaxes(type="log", tickvals=depths, ticktext=[str(depth) for depth in depths])
-    values = [value for line in figure.data for value in line.y]
-    figure.update_yaxes(type="log", **log_ticks(values))
+    depths = sorted({depth for line in figure.data for depth in line["x"]})
+    figure.update_axes("x", type="log", tickvals=depths, ticktext=[str(depth) for depth in depths])
+    values = [value for line in figure.data for value in line["y"]]
+    figure.update_axes("y", type="log", **log_ticks(values))
     return lay_out(figure, _HEIGHT, x="queue depth", y=title, legend=len(figure.data) > 1)
 
 
 def _split_figure(found: ProbeResult) -> Figure:
     """Draw mean microseconds of one request: a bar with its parts in the order of processing."""
     bars = [(name, job.split) for name, job in split_jobs(found) if job.split is not None]
-    figure = new_figure()
+    figure = Figure()
     # The disk's counters start before the block layer's queue, so the device's part includes it.
     has_queue_time = any(split.source == "tracepoints" for _, split in bars)
     for part, colour, field in _PARTS:
@@ -122,14 +122,14 @@ def _split_figure(found: ProbeResult) -> Figure:
             customdata=[split.source for _, split in bars],
             hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
         )
-    figure.update_yaxes(autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="stack", bargap=0.35, legend_traceorder="normal")
+    figure.update_axes("y", autorange="reversed", showgrid=False)
+    figure.update(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
     return lay_out(figure, _HEIGHT, x="mean latency of one request, µs")
 
 
 def _commit_figure(found: ProbeResult) -> Figure:
     """Draw percentiles of one flush after a write of 4 KB, by the call that flushes."""
-    figure = new_figure()
+    figure = Figure()
     for sync, colour in (("fsync", BLUE), ("fdatasync", GREEN)):
         job = found.commit(sync)
         if job is None or job.flush is None:
@@ -145,7 +145,7 @@ def _commit_figure(found: ProbeResult) -> Figure:
             marker={"color": faded(colour, 0.6), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{x}}: %{{y:,.4~g}} µs<extra>{sync}</extra>",
         )
-    figure.update_xaxes(showgrid=False)
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(barmode="group", bargap=0.3, legend_traceorder="normal")
+    figure.update_axes("x", showgrid=False)
+    figure.update_axes("y", rangemode="tozero")
+    figure.update(barmode="group", bargap=0.3, legend={"traceorder": "normal"})
     return lay_out(figure, _HEIGHT, y="time of one flush, µs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from advisor.charts.axes import name_rows
-from advisor.charts.figure import Figure, lay_out, new_figure, run_url
+from advisor.charts.figure import Figure, lay_out, run_url
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import BLUE, GREEN, ORANGE, faded, plain, series_style
@@ -87,7 +87,7 @@ def cost_figures(costs: Sequence[tuple[str, int, Price]]) -> dict[str, Figure]:
     figures = {}
     rows = [plain(name) for name, _, _ in costs]
     for key, (title, bars) in _COSTS.items():
-        figure = new_figure()
+        figure = Figure()
         for name, field, unit, colour, pattern in bars:
             values = [getattr(price, field) for _, _, price in costs]
             if all(value is None for value in values):
@@ -108,8 +108,8 @@ def cost_figures(costs: Sequence[tuple[str, int, Price]]) -> dict[str, Figure]:
             )
         if figure.data:
             name_rows(figure, rows)
-            figure.update_xaxes(rangemode="tozero")
-            figure.update_layout(barmode="stack", bargap=0.35, legend_traceorder="normal")
+            figure.update_axes("x", rangemode="tozero")
+            figure.update(barmode="stack", bargap=0.35, legend={"traceorder": "normal"})
             height = 110 + 30 * max(len(rows), 3)
             figures[key] = lay_out(figure, height, x=title, legend=len(figure.data) > 1)
     return figures

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.charts.axes import percent_of
-from advisor.charts.board import without_values
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
+from advisor.charts.board import WITHOUT_VALUES
+from advisor.charts.figure import Figure, add_points, lay_out, run_url
 from advisor.charts.search_map import parallel_figure
 from advisor.charts.style import BAND, BLUE, GREEN, GREY, ORANGE, RED, plain, wrapped
 from advisor.wording.spaces import knob_text
@@ -16,8 +16,6 @@ from tuning.results.document import Search, ShortRun, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
-
-_ZERO = {"color": GREY, "dash": "dot", "width": 1}
 
 
 def search_figures(document: StudyDocument) -> dict[str, Figure]:
@@ -39,7 +37,7 @@ def search_figures(document: StudyDocument) -> dict[str, Figure]:
 
 def _best_figure(document: StudyDocument, found: Search) -> Figure:
     """Draw every short run as a dot, the best so far as a line with the noise of a run around."""
-    figure = new_figure()
+    figure = Figure()
     numbers = [one.number for one in found.best]
     if found.noise is not None:
         share = 1 + 2 * found.noise
@@ -83,11 +81,12 @@ def _best_figure(document: StudyDocument, found: Search) -> Figure:
                 name=name,
                 **look,
             )
-    figure.add_hline(y=0, line=_ZERO)
-    figure.update_xaxes(rangemode="tozero")
+    figure.add_line_at(y=0, colour=GREY)
+    figure.update_axes("x", rangemode="tozero")
     lay_out(figure, 360, x="short runs", y=_change(found.metric))
-    figure.update_layout(legend={"yref": "container", "yanchor": "top"})
-    return without_values(figure)
+    figure.update(legend={"yref": "container", "yanchor": "top"})
+    figure.update(yaxis2=WITHOUT_VALUES)
+    return figure
 
 
 def _change(metric: Metric) -> str:
@@ -106,7 +105,7 @@ def _slice_figure(
     document: StudyDocument, found: Search, space: Space, order: Sequence[str]
 ) -> Figure | None:
     """Draw one knob at a time, chosen from a list; the other knobs vary."""
-    figure = new_figure()
+    figure = Figure()
     axes: list[dict[str, Any]] = []
     for one in sorted(space.dimensions, key=lambda one: order.index(one.name)):
         points = _values(document, found, one)
@@ -132,10 +131,10 @@ def _slice_figure(
     if not axes:
         return None
     buttons = [
-        _button(trace.name, [at == chosen for at in range(len(axes))], axes[chosen])
+        _button(trace["name"], [at == chosen for at in range(len(axes))], axes[chosen])
         for chosen, trace in enumerate(figure.data)
     ]
-    figure.add_hline(y=0, line=_ZERO)
+    figure.add_line_at(y=0, colour=GREY)
     return _with_list(figure, buttons, _change(found.metric))
 
 
@@ -186,7 +185,7 @@ def _ticks(one: Dimension, values: Sequence[float]) -> dict[float, str]:
 
 def _front_figure(document: StudyDocument, found: Search) -> Figure | None:
     """Draw throughput against response time or CPU, chosen from a list; the front is a line."""
-    figure = new_figure()
+    figure = Figure()
     costs = [
         cost
         for cost in found.fronts
@@ -265,8 +264,8 @@ def _with_list(figure: Figure, buttons: Sequence[Any], y: str) -> Figure:
     """Finish a chart whose traces are chosen from a list; the first choice is shown."""
     lay_out(figure, 380, y=y, legend=False)
     first = {key.removeprefix("xaxis."): value for key, value in buttons[0]["args"][1].items()}
-    figure.update_layout(xaxis=first, margin={"t": 50})
+    figure.update(xaxis=first, margin={"t": 50})
     if len(buttons) > 1:
         place = {"x": 0, "xanchor": "left", "y": 1.16, "yanchor": "top"}
-        figure.update_layout(updatemenus=[{"buttons": buttons, **place}])
+        figure.update(updatemenus=[{"buttons": buttons, **place}])
     return figure

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from advisor.charts.axes import percent_of
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
+from advisor.charts.figure import Figure, add_points, lay_out, run_url
 from advisor.charts.style import GREY, plain
 from advisor.wording.spaces import knob_text
 from tuning.results.document import Search, StudyDocument, TriedConfig
@@ -44,7 +44,7 @@ def parallel_figure(
         return None
     ratios = [percent_of(one.ratio or 1.0) for one in ranked]
     low, high = min(ratios), max(ratios)
-    figure = new_figure()
+    figure = Figure()
     for fifth, (colour, width, word) in enumerate(_FIFTHS):
         x: list[float | None] = []
         points: list[_Point | None] = []
@@ -71,13 +71,14 @@ def parallel_figure(
     for at, labels in enumerate([*map(_ends, axes), result]):
         _draw_axis(figure, at, labels)
     names = [_broken(one.name) for one in axes]
-    figure.update_xaxes(
+    figure.update_axes(
+        "x",
         tickvals=list(range(len(axes) + 1)),
         ticktext=[*names, f"{FULL_NAMES[found.metric]},<br>change, %"],
         range=[-0.4, len(axes) + 0.4],
         showgrid=False,
     )
-    figure.update_yaxes(visible=False, range=[-0.22, 1.14], showgrid=False, fixedrange=True)
+    figure.update_axes("y", visible=False, range=[-0.22, 1.14], showgrid=False, fixedrange=True)
     return lay_out(figure, 420, x="variables, and the result of each config")
 
 
@@ -123,19 +124,18 @@ def _ends(axis: Dimension) -> list[tuple[float, str]]:
 def _draw_axis(figure: Figure, at: int, labels: Iterable[tuple[float, str]]) -> None:
     """Draw the axis and its labels: above or below it, those between its ends at its right."""
     line = {"color": GREY, "width": 1}
-    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, layer="below", line=line)
+    figure.add_shape("line", x0=at, x1=at, y0=0, y1=1, layer="below", line=line)
     for height, text in labels:
         is_between = 0.0 < height < 1.0
         figure.add_annotation(
+            plain(text),
             x=at,
             y=height,
-            text=plain(text),
-            showarrow=False,
             xanchor="left" if is_between else "center",
             xshift=6 if is_between else 0,
             yanchor="bottom" if height >= 1.0 else "top",
             yshift=-3 if height <= 0.0 else 3 if height >= 1.0 else 0,
-            font_size=10,
+            font={"size": 10},
         )
 
 

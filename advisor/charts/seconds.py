@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from advisor.charts.axes import kept_places
-from advisor.charts.figure import Figure, lay_out, new_figure
-from advisor.charts.style import BAND, faded, plain, rounded
+from advisor.charts.figure import Figure, lay_out
+from advisor.charts.style import faded, plain, rounded
 
 #: For slow and fast devices in one chart: above this factor an axis is logarithmic.
 MAX_LINEAR = 20.0
@@ -39,7 +39,7 @@ def seconds_figure(
     Long runs are thinned; stacked areas share their places. `may_be_log`: the axis is logarithmic
     where the medians of the lines lie far apart.
     """
-    figure = new_figure()
+    figure = Figure()
     together = kept_places(_sums(lines)) if stacked else []
     for line in lines:
         kept = together or kept_places(line.values)
@@ -56,12 +56,12 @@ def seconds_figure(
         )
     first = min((second for line in lines for second in line.second), default=0)
     if first < 0:
-        note = {"text": "warm-up", "font": {"size": 11}}
-        look = {"fillcolor": BAND, "line_width": 0, "layer": "below"}
-        figure.add_vrect(first, 0, **look, annotation=note, annotation_position="top left")
+        figure.add_band(first, 0)
+        place = {"x": first, "xanchor": "left", "y": 1, "yref": "y domain", "yanchor": "top"}
+        figure.add_annotation("warm-up", font={"size": 11}, **place)
     # A second may have no transactions, so the medians decide.
     y_axis(figure, title, _medians(lines) if may_be_log else [])
-    figure.update_layout(hovermode="closest" if any(line.url for line in lines) else "x unified")
+    figure.update(hovermode="closest" if any(line.url for line in lines) else "x unified")
     x = "seconds since the start of the measurement"
     return lay_out(figure, 300, x=x, legend=len(lines) > 1)
 
@@ -71,9 +71,9 @@ def y_axis(figure: Figure, title: str, typical: Sequence[float]) -> None:
     shown = [value for value in typical if value > 0]
     if shown and max(shown) / min(shown) > MAX_LINEAR:
         title = f"{title}<br>(logarithmic)"
-        figure.update_yaxes(title_text=title, type="log", dtick=1, tickformat=",~g")
+        figure.update_axes("y", title={"text": title}, type="log", dtick=1, tickformat=",~g")
     else:
-        figure.update_yaxes(title_text=title, rangemode="tozero")
+        figure.update_axes("y", title={"text": title}, rangemode="tozero")
 
 
 def _medians(lines: Sequence[Line]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Pages as text."""
+"""Pages as text, and charts as Plotly takes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 from django.test import Client
+from plotly.graph_objects import Figure as PlotlyFigure
 
+from advisor.charts.figure import Figure
 from tuning.models import Study
 
 
@@ -22,9 +24,17 @@ def study_page(client: Client, study: Study) -> str:
 
 
 def study_charts(client: Client, study: Study) -> dict[str, Any]:
-    """Return the charts of a study's page, by their keys."""
+    """Return the charts of a study's page, by their keys; Plotly's classes check each."""
     found: dict[str, Any] = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    for chart in found.values():
+        PlotlyFigure(chart)
     return found
+
+
+def as_plotly(figure: Figure | None) -> Any:
+    """Return the chart as Plotly's class, which refuses a property that it does not know."""
+    assert figure is not None
+    return PlotlyFigure(figure.as_json())
 
 
 def flat(answer: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from math import inf, nan
 
 import pytest
 from django.test import Client
@@ -12,12 +11,13 @@ from django.urls import reverse
 
 from advisor.charts.board import board_figures, every_run_figure
 from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
-from advisor.charts.figure import Figure, charts_json, new_figure
+from advisor.charts.figure import Figure, charts_json
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import SERIES, plain, series_style, wrapped
 from advisor.charts.telemetry import sampled_figures
 from advisor.tests import factories
+from advisor.tests.drawn import as_plotly
 from benchmarks.models import Sample
 from tuning.models import Study
 from tuning.results.build import build
@@ -34,7 +34,7 @@ def every_run(study: Study) -> Figure | None:
 @pytest.mark.django_db
 def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
-    made = factories.sure(every_run(study))
+    made = as_plotly(every_run(study))
     bars, dots, p95_bars, p95_dots = made.data
     names = list(made.layout.xaxis.ticktext)
     failed = names.index("whitepaper-1")
@@ -50,7 +50,7 @@ def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
 
 @pytest.mark.django_db
 def test_dots_of_one_candidate_stand_beside_each_other_in_the_order_of_blocks() -> None:
-    made = factories.sure(every_run(factories.measured_study()))
+    made = as_plotly(every_run(factories.measured_study()))
     dots = made.data[1]
     of_one = sorted(
         (block, x)
@@ -73,7 +73,7 @@ def test_telemetry_leaves_out_what_was_not_sampled() -> None:
         Sample(second=second, completed=None if second < 0 else 90, cpu_user_pct=50.0)
         for second in range(-2, 3)
     ]
-    charts = sampled_figures(samples)
+    charts = {key: as_plotly(one) for key, one in sampled_figures(samples).items()}
     assert set(charts) == {"completed", "cpu"}
     [user] = charts["cpu"].data
     assert (user.name, user.stackgroup) == ("user", "all")
@@ -85,6 +85,7 @@ def test_telemetry_leaves_out_what_was_not_sampled() -> None:
 
 def test_memory_is_drawn_in_megabytes() -> None:
     [chart] = sampled_figures([Sample(second=0, server_rss_bytes=612_000_000)]).values()
+    chart = as_plotly(chart)
     assert chart.layout.yaxis.title.text == "MB"
     assert chart.data[0].y == (612.0,)
     assert not chart.layout.shapes, "there was no warm-up"
@@ -93,7 +94,7 @@ def test_memory_is_drawn_in_megabytes() -> None:
 def test_one_study_is_no_history() -> None:
     points = [DrawnPoint(datetime(2026, 11, day, tzinfo=UTC), 1.0, ["a"], "/") for day in (1, 2)]
     assert months_figure([("a", points[:1]), ("b", points[1:])], "throughput", "day") is None
-    figure = factories.sure(months_figure([("a", points), ("b", points[1:])], "throughput", "day"))
+    figure = as_plotly(months_figure([("a", points), ("b", points[1:])], "throughput", "day"))
     assert [len(line.x) for line in figure.data] == [2, 1]
 
 
@@ -111,13 +112,12 @@ def test_payload_is_plain_json_that_any_plotly_reads() -> None:
     assert json.loads(charts_json({})) == {"charts": {}}
 
 
-def test_a_figure_says_times_and_numbers_as_json_can() -> None:
-    figure = new_figure()
+def test_a_figure_says_times_as_json_can() -> None:
+    figure = Figure()
     at = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
-    figure.add_scatter(x=[at, None], y=[nan, -inf])
+    figure.add_scatter(x=[at, None], y=[1, None], name=None)
     [trace] = json.loads(charts_json({"": figure}))["charts"][""]["data"]
-    assert trace["x"] == ["2026-11-22T08:30:00+00:00", None]
-    assert trace["y"] == [None, None]
+    assert trace == {"type": "scatter", "x": ["2026-11-22T08:30:00Z", None], "y": [1, None]}
 
 
 @pytest.mark.django_db
@@ -160,9 +160,9 @@ def test_series_are_told_apart_without_their_colours() -> None:
 def test_devices_in_the_charts_of_the_comparison() -> None:
     points = {8: Spread(100.0, 90.0, 110.0, 3), 16: Spread(200.0, 200.0, 200.0, 1)}
     device = DeviceLine(NAME, series_style(0), True, points)
-    by_setting = by_setting_figure(BySetting("throughput", "throughput", [device], {}))
-    over_seconds = seconds_figure([Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95")
-    assert by_setting is not None
+    by_setting = as_plotly(by_setting_figure(BySetting("throughput", "throughput", [device], {})))
+    line = Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])
+    over_seconds = as_plotly(seconds_figure([line], "ms", "p95"))
     for figure in (by_setting, over_seconds):
         [line] = figure.data
         assert line.name == plain(NAME)
@@ -177,7 +177,7 @@ def test_a_device_with_one_setting_is_no_line_unless_published_figures_stand_bes
     device = DeviceLine("a", series_style(0), False, {8: Spread(100.0, 90.0, 110.0, 3)})
     assert by_setting_figure(BySetting("throughput", "throughput", [device], {})) is None
     published = {": disk": {8: 50.0, 16: 60.0}}
-    figure = factories.sure(
+    figure = as_plotly(
         by_setting_figure(BySetting("throughput", "throughput", [device], published))
     )
     assert [line.name for line in figure.data] == ["published, whitepaper 2016: disk", "a"]
@@ -192,6 +192,6 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     figures = board_figures(document, document.boards[0], Metric.THROUGHPUT)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():
-        text = figure.to_json()
+        text = as_plotly(figure).to_json()
         assert "&#123;y}" in text, key
         assert "<a href" not in text, key

@@ -15,6 +15,7 @@ from advisor.charts.axes import MAX_POINTS, kept_places, log_ticks
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.tests import factories
+from advisor.tests.drawn import as_plotly
 from benchmarks.drivers.response_times import LatencyHistogram
 from benchmarks.models import Run, Sample
 from tuning.models import Study
@@ -43,7 +44,7 @@ def test_a_stall_of_one_second_in_a_day_is_drawn() -> None:
     values[50_000] = 0.0
     lines = [Line(name, "#112233", "dot", range(86_400), values) for name in ("user", "sys")]
     for stacked in (False, True):
-        figure = seconds_figure(lines, "%", "CPU", stacked=stacked)
+        figure = as_plotly(seconds_figure(lines, "%", "CPU", stacked=stacked))
         assert all(len(line.x) <= MAX_POINTS and 50_000 in line.x for line in figure.data)
         assert figure.data[0].x[-1] == 86_399
 
@@ -53,17 +54,19 @@ def test_an_axis_is_logarithmic_only_where_devices_lie_far_apart() -> None:
         Line(str(level), "#112233", "dot", range(3), [level, None, 0.0])
         for level in (100.0, 900.0, 9000.0)
     )
-    flat = seconds_figure([slow, near], "ms", "p95", may_be_log=True).layout.yaxis
-    assert flat.type is None
+    flat = as_plotly(seconds_figure([slow, near], "ms", "p95", may_be_log=True))
+    assert flat.layout.yaxis.type is None
     # A second without transactions is typical of neither.
     lines = [replace(one, values=[one.values[0]] * 3) for one in (slow, far)]
-    assert seconds_figure(lines, "ms", "p95", may_be_log=True).layout.yaxis.type == "log"
-    assert seconds_figure(lines, "ms", "p95").layout.yaxis.type is None
+    apart = seconds_figure(lines, "ms", "p95", may_be_log=True)
+    assert as_plotly(apart).layout.yaxis.type == "log"
+    assert as_plotly(seconds_figure(lines, "ms", "p95")).layout.yaxis.type is None
 
 
 def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     known = {1: LatencyHistogram(16, (1, 0, 2)), 2: LatencyHistogram(16, (0, 0, 1))}
-    figures = latency_figures({"a": [1, 2], "b": [3]}, known)
+    drawn = latency_figures({"a": [1, 2], "b": [3]}, known)
+    figures = {key: as_plotly(one) for key, one in drawn.items()}
     [steps] = figures["latency"].data
     assert list(steps.x) == [2.0, 2.0885, 2.181, 2.2776]
     # A quarter within 2 to 2.0885 ms: 25 % in 4.4 % of the time, as shares of 10 %.

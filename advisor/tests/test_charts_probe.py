@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from advisor.charts.probe import probe_figures
+from advisor.tests.drawn import as_plotly
 from advisor.tests.probes import probe_result
 from benchmarks.probe.jobs import Pattern, Purpose
 from benchmarks.probe.result import ProbeResult
 
 MISSING = "tmpfs does not take O_DIRECT"
+
+
+def charts_of(found: ProbeResult) -> dict[str, Any]:
+    return {key: as_plotly(one) for key, one in probe_figures(found).items()}
 
 
 def without(found: ProbeResult, *purposes: Purpose) -> ProbeResult:
@@ -20,7 +26,7 @@ def without(found: ProbeResult, *purposes: Purpose) -> ProbeResult:
 
 def test_iops_are_by_depth_direct_and_buffered() -> None:
     found = probe_result(reads=48_000, writes=120_000)
-    lines = {line.name: line for line in probe_figures(found)["iops"].data}
+    lines = {line.name: line for line in charts_of(found)["iops"].data}
     assert list(lines) == [
         "Random read, direct",
         "Random write, direct",
@@ -37,7 +43,7 @@ def test_iops_are_by_depth_direct_and_buffered() -> None:
 
 def test_without_direct_io_there_is_one_buffered_set() -> None:
     found = probe_result(direct_missing=MISSING)
-    figures = probe_figures(found)
+    figures = charts_of(found)
     names = [line.name for line in figures["iops"].data]
     assert names == ["Random read, buffered", "Random write, buffered"]
     assert figures["read-latency"].data[0].x == (1, 4, 16, 64)
@@ -46,7 +52,7 @@ def test_without_direct_io_there_is_one_buffered_set() -> None:
 
 def test_latency_is_three_percentiles_in_microseconds() -> None:
     found = probe_result()
-    figure = probe_figures(found)["read-latency"]
+    figure = charts_of(found)["read-latency"]
     lines, axis = figure.data, figure.layout.yaxis
     assert [line.name for line in lines] == ["p50", "p95", "p99"]
     deepest = found.by_depth(Pattern.RANDOM_READ)[-1].latency
@@ -56,7 +62,7 @@ def test_latency_is_three_percentiles_in_microseconds() -> None:
 
 
 def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
-    figure = probe_figures(probe_result())["split"]
+    figure = charts_of(probe_result())["split"]
     assert figure.data[0].y == (
         "Random read, low load",
         "Random read, depth 1",
@@ -67,7 +73,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
     assert names == ["user (the program)", "kernel", "device, incl. queue"]
 
     found = probe_result(tracing_missing="")
-    traced = probe_figures(found)["split"]
+    traced = charts_of(found)["split"]
     assert [trace.name for trace in traced.data][2:] == ["queue (block layer)", "device"]
     assert traced.data[0].customdata[0] == "tracepoints"
     low = found.low_load(Pattern.RANDOM_READ)
@@ -80,7 +86,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
 
 
 def test_a_flush_counts_not_the_write_before_it() -> None:
-    bars = probe_figures(probe_result(flush_us=10_000))["commit"].data
+    bars = charts_of(probe_result(flush_us=10_000))["commit"].data
     assert [bar.name for bar in bars] == ["fsync", "fdatasync"]
     assert [list(bar.x) for bar in bars] == [["p50", "p95", "p99"]] * 2
     assert bars[0].y[0] == pytest.approx(9_700)
@@ -88,16 +94,16 @@ def test_a_flush_counts_not_the_write_before_it() -> None:
 
 
 def test_the_axis_names_whole_figures() -> None:
-    axis = probe_figures(probe_result())["iops"].layout.yaxis
+    axis = charts_of(probe_result())["iops"].layout.yaxis
     assert "20,000" in axis.ticktext
     level = probe_result(reads=200, writes=210)
     reads = replace(level, jobs=tuple(replace(j, iops=170.0) for j in level.jobs))
-    assert {"150", "200"} <= set(probe_figures(reads)["iops"].layout.yaxis.ticktext)
+    assert {"150", "200"} <= set(charts_of(reads)["iops"].layout.yaxis.ticktext)
     slow = probe_result(reads=2, writes=1_000_000)
-    assert set(probe_figures(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
+    assert set(charts_of(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
 
 
 def test_what_was_not_measured_has_no_chart() -> None:
     found = without(probe_result(), Purpose.COMMIT, Purpose.LOW_LOAD)
-    assert set(probe_figures(found)) == {"iops", "read-latency", "write-latency", "split"}
-    assert probe_figures(without(probe_result(), *Purpose)) == {}
+    assert set(charts_of(found)) == {"iops", "read-latency", "write-latency", "split"}
+    assert charts_of(without(probe_result(), *Purpose)) == {}

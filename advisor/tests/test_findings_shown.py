@@ -6,8 +6,8 @@ import io
 import json
 import re
 from html import unescape
+from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 from django.test import Client
 from rich.console import Console
@@ -16,7 +16,7 @@ from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed
-from advisor.tests.drawn import study_page, words
+from advisor.tests.drawn import as_plotly, study_page, words
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.build import build
@@ -89,10 +89,8 @@ def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
     assert 'data-chart="findings"' in answer
 
 
-def chart_of(study: Study) -> go.Figure:
-    figure = findings_figure(build(StudyRows(study)))
-    assert figure is not None
-    return figure
+def chart_of(study: Study) -> Any:
+    return as_plotly(findings_figure(build(StudyRows(study))))
 
 
 def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:

@@ -11,11 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.charts.board import board_figures
-from advisor.charts.figure import Figure
 from advisor.charts.pareto import MAX_NAMED, Point, drawn_points
 from advisor.pages.study.page import ROWS
 from advisor.tests import factories
-from advisor.tests.drawn import words
+from advisor.tests.drawn import as_plotly, words
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
 from tuning.results.board import Board
@@ -132,9 +131,10 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
 # --- charts --------------------------------------------------------------------------------------
 
 
-def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, Figure]:
+def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, Any]:
     document = build(StudyRows(study))
-    return board_figures(document, document.boards[0], Metric.THROUGHPUT, p95_ms)
+    figures = board_figures(document, document.boards[0], Metric.THROUGHPUT, p95_ms)
+    return {key: as_plotly(one) for key, one in figures.items()}
 
 
 def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
@@ -181,7 +181,7 @@ def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> 
     points = [
         Point(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20) for at in range(24)
     ]
-    [trace] = drawn_points(points, "tpmP").data
+    [trace] = as_plotly(drawn_points(points, "tpmP")).data
     named = [point for point, text in zip(points, trace.text, strict=True) if text]
     assert {"c0", "c20"} <= {point.name for point in named}, "the best and the baseline"
     assert 2 < len(named) <= MAX_NAMED
@@ -195,7 +195,7 @@ def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
         Point("next", 8485, 87, None, True, False),
         Point("baseline", 6100, 150, None, False, True),
     ]
-    [trace] = drawn_points(points, "tpmP").data
+    [trace] = as_plotly(drawn_points(points, "tpmP")).data
     assert list(trace.textposition) == ["top right", "middle right", "middle left"]
 
 
