@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import prefetch_related_objects
+
 from tuning.export.answer import answer_of
 from tuning.export.lines import lines_of
 from tuning.models import StoredDocument, Study
@@ -11,6 +13,8 @@ from tuning.recommendations import StudyFiles
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
 from tuning.results.study_rows import read_studies
+
+_NAMED_IN_DOCUMENTS = ("server", "host", "devices", "workloads__load_host")
 
 
 def document_of(study: Study) -> StudyDocument:
@@ -23,6 +27,7 @@ def documents_of(studies: Sequence[Study]) -> list[StudyDocument]:
     found = _stored(studies)
     missing = [study for study in studies if study.pk not in found]
     if missing:
+        prefetch_related_objects(missing, *_NAMED_IN_DOCUMENTS)
         built = _with_answers([build(rows) for rows in read_studies(missing)])
         _store(built)
         found |= {one.study.id: one for one in built}

@@ -135,8 +135,7 @@ class ConfigResult:
 def config_results(config: Config) -> list[ConfigResult]:
     """Return the results in the newest studies, newest first; a place at most once per study."""
     there = ranked_slots().filter(candidate__config=config).order_by().values("study")
-    studies = Study.objects.filter(pk__in=there).select_related("server", "host")
-    studies = studies.prefetch_related("devices", "workloads__load_host")
+    studies = Study.objects.filter(pk__in=there).select_related("host")
     newest = list(studies.order_by("-pk")[:MAX_STUDIES_OF_CONFIG])
     found: dict[tuple[int, int, int, int], ConfigResult] = {}
     for study, document in zip(newest, documents_of(newest), strict=True):
