@@ -39,6 +39,10 @@ class StudyFilters(FilterSchema):
     device: Annotated[Id | None, FilterLookup("devices")] = None
     group: Annotated[Id | None, FilterLookup("group")] = None
     searches: bool | None = None
+    archived: bool = False
+
+    def filter_archived(self, value: bool) -> Q:
+        return Q(archived_at__isnull=not value)
 
     def filter_searches(self, value: bool | None) -> Q:
         return Q() if value is None else Q(search__isnull=not value)

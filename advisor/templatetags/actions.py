@@ -21,14 +21,15 @@ class Button:
 
     id: by it the focus stays on the button while the page is fetched anew.
     title: the label with the values that the page fixed, such as "Delete" with a dataset's name.
-    inputs: name and JSON schema of each field, and the value that the page fixed; None: none.
+    inputs: name and JSON schema of each field, the value that the page fixed (None: none), and
+    what the row has now in the column that the field changes.
     """
 
     action: Action
     id: str
     url: str
     title: str
-    inputs: list[tuple[str, dict[str, Any], Any]]
+    inputs: list[tuple[str, dict[str, Any], Any, str]]
     takes_focus: bool
 
 
@@ -56,7 +57,10 @@ def action_buttons(
             "-".join([action.url_name, str(row.pk), *map(str, given.values())]),
             reverse(action.url_name, args=[row.pk]),
             " ".join([action.label, *map(str, given.values())]),
-            [(name, field, given.get(name)) for name, field in _schemas(action).items()],
+            [
+                (name, field, given.get(name), getattr(row, field.get("column", ""), ""))
+                for name, field in _schemas(action).items()
+            ],
             takes_focus=was_used and number == 0,
         )
         for number, action in enumerate(possible)

@@ -34,7 +34,7 @@ from tuning.models import ServerProfile, Study, StudyGroup, StudyState
 from tuning.requests.configs import ProfileRequest
 from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import GatePlan
-from tuning.studies.commands import pause_study
+from tuning.studies.commands import archive_study, pause_study
 from tuning.studies.server_profiles import create_profile
 
 pytestmark = pytest.mark.django_db
@@ -42,11 +42,14 @@ pytestmark = pytest.mark.django_db
 
 @dataclass(frozen=True)
 class Case:
-    """A row for which the action is possible, what changes then, and a row with the refusal."""
+    """A row for which the action is possible, what changes then, and a row with the refusal.
+
+    impossible: None of an action that is always possible.
+    """
 
     possible: Callable[[], Any]
     changed: Callable[[Any], bool]
-    impossible: Callable[[], Any]
+    impossible: Callable[[], Any] | None
     code: str
     fields: dict[str, Any] = field(default_factory=dict)
 
@@ -58,6 +61,12 @@ def ended() -> Study:
 def paused(study: Study | None = None) -> Study:
     study = study or running_study()
     pause_study(study)
+    return study
+
+
+def archived() -> Study:
+    study = ended()
+    archive_study(study)
     return study
 
 
@@ -143,6 +152,10 @@ CASES: dict[str, Case] = {
         {"blocks": 3},
     ),
     "study-ablation": Case(unmeasured, lambda _: True, ended, "nothing_confirmed"),
+    "study-rename": Case(running_study, study_is(name="a b"), None, "", {"name": " a b "}),
+    "study-tag": Case(ended, study_is(tags="x y"), None, "", {"tags": " x  y"}),
+    "study-archive": Case(ended, study_is(archived_at__isnull=False), running_study, "not_ended"),
+    "study-restore": Case(archived, study_is(archived_at=None), ended, "not_archived"),
     "group-pause": Case(
         lambda: group_of(running_study()),
         studies_are(paused_at__isnull=False),
@@ -224,7 +237,11 @@ CASES: dict[str, Case] = {
 #: Their possible rows take more than a line: tests of their own measure or store what they need.
 ELSEWHERE = {"study-ablation", "dataset-delete"}
 
-EACH = pytest.mark.parametrize("action", table.ACTIONS, ids=lambda action: action.url_name)
+REFUSED = pytest.mark.parametrize(
+    "action",
+    [one for one in table.ACTIONS if CASES[one.url_name].impossible],
+    ids=lambda action: action.url_name,
+)
 POSSIBLE = pytest.mark.parametrize(
     "action",
     [one for one in table.ACTIONS if one.url_name not in ELSEWHERE],
@@ -256,12 +273,12 @@ def test_a_possible_action_changes_its_row_and_says_so(
     assert case.changed(row)
 
 
-@EACH
+@REFUSED
 def test_an_impossible_action_is_refused_with_its_code(
     action: Action, admin_client: Client, admin_user: User
 ) -> None:
     case = CASES[action.url_name]
-    row = case.impossible()
+    row = factories.sure(case.impossible)()
     assert action.reason_against(row)
     actor = Actor("ann", admin_user)
     with pytest.raises(Exception, match=r".") as refused:
@@ -337,18 +354,14 @@ def refused(*words: object) -> tuple[int, str]:
     return end.value.code, errors.getvalue().partition(":")[0]
 
 
-COMMANDS = pytest.mark.parametrize(
-    "action",
-    [
-        one
-        for one in table.ACTIONS
-        if one.subject in (STUDY, HOST, DEVICE) and one.url_name not in ELSEWHERE
-    ],
-    ids=lambda action: action.url_name,
-)
+IN_COMMANDS = [
+    one
+    for one in table.ACTIONS
+    if one.subject in (STUDY, HOST, DEVICE) and one.url_name not in ELSEWHERE
+]
 
 
-@COMMANDS
+@pytest.mark.parametrize("action", IN_COMMANDS, ids=lambda action: action.url_name)
 def test_the_command_does_the_same(action: Action) -> None:
     case, subject = CASES[action.url_name], action.subject
     row = case.possible()
@@ -358,11 +371,15 @@ def test_the_command_does_the_same(action: Action) -> None:
     assert case.changed(row)
 
 
-@COMMANDS
+@pytest.mark.parametrize(
+    "action",
+    [one for one in IN_COMMANDS if CASES[one.url_name].impossible],
+    ids=lambda action: action.url_name,
+)
 def test_the_command_is_refused_with_the_same_code(action: Action) -> None:
     case, subject = CASES[action.url_name], action.subject
     options = [f"--{name}={value}" for name, value in case.fields.items()]
-    key = getattr(case.impossible(), subject.key)
+    key = getattr(factories.sure(case.impossible)(), subject.key)
     assert refused(subject.name, action.name, key, *options) == (1, case.code)
 
 

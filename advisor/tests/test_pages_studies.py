@@ -17,6 +17,7 @@ from advisor.tests import factories
 from advisor.tests.drawn import flat, study_page, words
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
+from tuning.studies.commands import archive_study, describe_study
 from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +48,19 @@ def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: 
     assert older.recommendations.get().candidate.name in text
     assert "18 of 18" in text
     assert "0 so far" in text  # a block is queued when the one before it has ended
+
+
+def test_an_archived_study_is_on_no_list_but_its_own(admin_client: Client) -> None:
+    study = factories.measured_study(name="Put away")
+    describe_study(study, tags="nvme production")
+    lists = [reverse("study-list"), reverse("home"), "/api/v1/studies/"]
+    assert all("Put away" in flat(admin_client.get(one)) for one in lists)
+    assert "Put away" in flat(admin_client.get(lists[0], {"find": "production"}))
+    archive_study(study)
+    assert not any("Put away" in flat(admin_client.get(one)) for one in lists)
+    for page, asked in ((lists[0], {"archived": "1"}), (lists[2], {"archived": "true"})):
+        assert "Put away" in flat(admin_client.get(page, asked))
+    assert "Archived" in study_page(admin_client, study)
 
 
 EMPTY_PARTS = ("data-chart", "Rank by", "board-", '<table class="ranking"', "No run has a result")

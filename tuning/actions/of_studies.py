@@ -15,16 +15,21 @@ from tuning.requests.study import MAX_BLOCKS
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.commands import (
+    archive_study,
     cancel_study,
+    check_can_archive,
     check_can_cancel,
     check_can_conclude,
     check_can_extend,
     check_can_pause,
+    check_can_restore,
     check_can_resume,
     check_can_start_ablation,
     conclude_study,
+    describe_study,
     extend_study,
     pause_study,
+    restore_study,
     resume_study,
     start_ablation,
 )
@@ -34,6 +39,26 @@ from tuning.studies.server_profiles import check_can_delete_profile, delete_prof
 class BlocksFields(Fields):
     blocks: int = Field(
         ge=1, le=MAX_BLOCKS, title="Blocks", description="how many more to measure"
+    )
+
+
+class NameFields(Fields):
+    name: str = Field(
+        min_length=1,
+        max_length=200,
+        title="Name",
+        description="the new name",
+        json_schema_extra={"column": "name"},
+    )
+
+
+class TagsFields(Fields):
+    tags: str = Field(
+        "",
+        max_length=200,
+        title="Tags",
+        description="words with spaces between; empty: none",
+        json_schema_extra={"column": "tags"},
     )
 
 
@@ -122,7 +147,53 @@ ABLATION = Action(
     is_own=True,
     asks=True,
 )
-OF_STUDIES = (PAUSE, RESUME, CONCLUDE, CANCEL, EXTEND, ABLATION)
+RENAME = Action(
+    STUDY,
+    "rename",
+    "operator",
+    label="Rename",
+    help="Give the study another name.",
+    done="is now called {name}",
+    check=lambda _: None,
+    run=lambda study, _, fields: describe_study(study, name=fields.name),
+    fields=NameFields,
+    is_own=True,
+)
+TAG = Action(
+    STUDY,
+    "tag",
+    "operator",
+    label="Tag",
+    help="Set the words by which the list of studies finds the study.",
+    done="has these tags now: {tags}",
+    check=lambda _: None,
+    run=lambda study, _, fields: describe_study(study, tags=" ".join(fields.tags.split())),
+    fields=TagsFields,
+    is_own=True,
+)
+ARCHIVE = Action(
+    STUDY,
+    "archive",
+    "operator",
+    label="Archive",
+    help="Take the study off the lists and Home. Its results stay and still count.",
+    done="is archived: lists and Home no longer show it",
+    check=check_can_archive,
+    run=lambda study, _, __: archive_study(study),
+    is_own=True,
+)
+RESTORE = Action(
+    STUDY,
+    "restore",
+    "operator",
+    label="Restore",
+    help="Put the archived study back on the lists.",
+    done="is on the lists again",
+    check=check_can_restore,
+    run=lambda study, _, __: restore_study(study),
+    is_own=True,
+)
+OF_STUDIES = (PAUSE, RESUME, CONCLUDE, CANCEL, EXTEND, ABLATION, RENAME, TAG, ARCHIVE, RESTORE)
 
 OF_GATES = tuple(
     replace(action, subject=GATE, label=f"{action.name.capitalize()} gate")

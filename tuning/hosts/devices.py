@@ -105,9 +105,11 @@ def _newest_probes(devices: list[Device]) -> dict[int, tuple[Probe | None, ...]]
 
 
 def answers_at_d0() -> QuerySet[Recommendation]:
-    """Return the D0 recommendations of finished studies, for all devices."""
+    """Return the D0 recommendations of finished studies that are not archived, for all devices."""
     return Recommendation.objects.filter(
-        study__state=StudyState.FINISHED, durability=DurabilityClass.D0
+        study__state=StudyState.FINISHED,
+        study__archived_at=None,
+        durability=DurabilityClass.D0,
     )
 
 

@@ -94,6 +94,12 @@ class Study(RequestedOnce, JobRow):
     """
 
     name = models.CharField(max_length=200)
+    tags = models.CharField(
+        max_length=200, blank=True, help_text="words by which users find it, with spaces between"
+    )
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="when a user took it off the lists; null: it is on them"
+    )
     template = models.CharField(max_length=64)
     request = models.JSONField(
         default=dict,

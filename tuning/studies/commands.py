@@ -197,6 +197,40 @@ def check_can_extend(study: Study) -> None:
     check_none_retired(study)
 
 
+def describe_study(study: Study, **columns: str) -> None:
+    """Set its name or its tags."""
+    with _changing(study) as row:
+        _set(row, **columns)
+
+
+def archive_study(study: Study) -> None:
+    """Take an ended study off the lists; its results still count. Raises TuningError."""
+    with _changing(study) as row:
+        check_can_archive(row)
+        _set(row, archived_at=Now())
+
+
+def check_can_archive(study: Study) -> None:
+    """Raise TuningError where `archive_study` would."""
+    if not study.is_finished:
+        raise TuningError("not_ended", "only a study that has ended can be archived")
+    if study.archived_at is not None:
+        raise TuningError("already_archived", "the study is already archived")
+
+
+def restore_study(study: Study) -> None:
+    """Put an archived study back on the lists. Raises TuningError."""
+    with _changing(study) as row:
+        check_can_restore(row)
+        _set(row, archived_at=None)
+
+
+def check_can_restore(study: Study) -> None:
+    """Raise TuningError where `restore_study` would."""
+    if study.archived_at is None:
+        raise TuningError("not_archived", "the study is not archived")
+
+
 def _nothing_left(study: Study) -> str:
     if study.slots.filter(purpose=SlotPurpose.BLOCK).exists():
         return "every candidate has left the race, so there is nothing left to measure"

@@ -41,7 +41,8 @@ class StudyRow(ModelSchema):
     class Meta:
         model = Study
         fields: ClassVar = [
-            *("name", "template", "reason_code", "reason", "blocks", "seed", "races"),
+            *("name", "tags", "archived_at", "template", "reason_code", "reason", "blocks"),
+            *("seed", "races"),
             *("confirms", "ablates", "budget_minutes", "memory_bytes", "revision"),
             *("conclusions", "concluded_at", "created_at", "started_at"),
             "finished_at",

@@ -30,6 +30,7 @@ class Command(AdvisorCommand):
         listed.add_argument(
             "--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)"
         )
+        listed.add_argument("--archived", action="store_true", help="those off the lists")
         shown = actions.add_parser("show", help="rankings and answers of one study")
         shown.add_argument("study", type=int, metavar="ID")
         for parser_of in (listed, shown):
@@ -56,7 +57,8 @@ class Command(AdvisorCommand):
     def _list(self, options: dict[str, Any]) -> None:
         if options["limit"] < 1:
             raise BadRequest("--limit must be at least 1")
-        rows = Study.objects.select_related("server", "host")
+        rows = Study.objects.filter(archived_at__isnull=not options["archived"])
+        rows = rows.select_related("server", "host")
         if options["host"] is not None:
             rows = rows.filter(host=host_for(options["host"]))
         rows = rows.prefetch_related("devices", "workloads").order_by("-pk")[: options["limit"]]

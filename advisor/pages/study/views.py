@@ -39,8 +39,8 @@ STUDIES = Listing(
     "study-list",
     "study",
     "studies",
-    ("name", "template", "host__name"),
-    "Study, template or host",
+    ("name", "tags", "template", "host__name"),
+    "Study, tag, template or host",
     per_page=25,
 )
 
@@ -49,21 +49,25 @@ STUDIES = Listing(
 def study_list(request: HttpRequest) -> HttpResponse:
     """All studies, newest first; `?host=` names a host: only those on it.
 
-    With `?find=` those that have each of its words in the name of study, template or host.
+    With `?find=` those that have each of its words in the name of study, template or host or in a
+    tag; with `?archived=1` those that were taken off the list.
     """
+    archived = request.GET.get("archived") == "1"
     name = request.GET.get("host", "")
     host = get_object_or_404(hosts_named([name])) if name else None
-    there = Study.objects.all() if host is None else Study.objects.filter(host=host)
+    there = Study.objects.filter(archived_at__isnull=not archived)
+    if host is not None:
+        there = there.filter(host=host)
     studies = there.select_related("server", "host", "gate_verdict").annotate(
         runs_total=_count(Slot.objects.all()),
         runs_done=_count(Slot.objects.exclude(run__state__in=UNDONE_RUN_STATES)),
     )
-    shown = STUDIES.read(request.GET, studies, host=name)
+    shown = STUDIES.read(request.GET, studies, host=name, archived="1" if archived else "")
     answers = "recommendations__candidate"
     prefetch_related_objects(list(shown), "devices", "workloads__load_host", answers)
     mark_waiting(shown)
     rows = [(study, named_answers(study)) for study in shown]
-    context = {"list": shown, "rows": rows, "host": host}
+    context = {"list": shown, "rows": rows, "host": host, "archived": archived}
     return render(request, "studies/list.html", context)
 
 
