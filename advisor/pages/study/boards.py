@@ -32,18 +32,15 @@ MAX_NAMES = 3
 MAX_TEXT = 120
 # Longer names are cut where the screen is narrow.
 MAX_NAME = 36
-_PER_TRANSACTION = "Mcycles / transaction"
 #: By column: its label and unit.
 COLUMN_TEXTS = {
     "name": ("Candidate", ""),
     "p95_ms": ("p95", "ms"),
     "p99_ms": ("p99", "ms"),
     "max_ms": ("max", "ms"),
-    "server_path": ("Server path length", _PER_TRANSACTION),
-    "host_path": ("Host path length", _PER_TRANSACTION),
+    "server_path": ("Server path length", "Mcycles / transaction"),
     "outcome": ("Outcome", ""),
     "runs": ("Runs", ""),
-    "failed": ("No result", ""),
 }
 
 
@@ -183,11 +180,12 @@ class BoardView:
         if row.candidate_id in self._front:
             found.append("on the Pareto front")
         if row.left is not None:
-            found.append(f"left the race after block {row.left.after_block}: {row.left.reason}")
+            found.append(f"left the race after block {row.left.after_block}")
         if row.cut_short:
             too_slow = "cut short as too slow: an upper bound, not a result"
             found.append(f"{counted(row.cut_short, 'run')} {too_slow}")
         for count, what in (
+            (0 if self._is_refused(row) else row.failures, "without a result"),
             (row.disturbed, "disturbed"),
             (row.warming, "still warming up"),
             (row.owing, "with growing write debt"),
@@ -195,6 +193,9 @@ class BoardView:
             if count:
                 found.append(f"{counted(count, 'run')} {what}")
         return found
+
+    def _is_refused(self, row: BoardRow) -> bool:
+        return bool(self.document.candidate[row.candidate_id].refusal)
 
     @cached_property
     def _front(self) -> Sequence[int]:

@@ -24,10 +24,8 @@ COLUMNS: dict[str, tuple[Figure, bool]] = {
     "p99_ms": (lambda row, _: row.figures.p99_ms, False),
     "max_ms": (lambda row, _: row.figures.max_ms, False),
     "server_path": (lambda row, _: row.figures.server_path_length, False),
-    "host_path": (lambda row, _: row.figures.host_path_length, False),
     "outcome": (lambda row, _: row.outcome, False),
     "runs": (lambda row, _: row.runs, True),
-    "failed": (lambda row, _: row.failures, True),
 }
 RANK, NAME = "rank", "name"
 
