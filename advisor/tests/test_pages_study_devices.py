@@ -70,7 +70,7 @@ def post(client: Client, **fields: Any) -> tuple[int, str]:
 def choices(text: str) -> dict[str, str]:
     """By id the words of each device that can be ticked; those ticked end with "(ticked)"."""
     found = {}
-    part = text[text.index("<legend>2. On which device") : text.index("Another directory")]
+    part = text[text.index("<legend>On which device") : text.index("Another directory")]
     for tag, label in re.findall(r'(<input type="checkbox"[^>]*>)(.*?)</label>', part, re.S):
         [value] = re.findall(r'value="(\d+)"', tag)
         found[value] = words(label) + (" (ticked)" if " checked" in tag else "")

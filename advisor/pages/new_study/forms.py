@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,8 +70,7 @@ class TemplateView:
 DEFAULT_TEMPLATE = "search"
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
-    *("name", "server", "load_host", "data_size", "memory", "connections"),
-    *("workload", "warehouses", "tables", "table_size"),
+    *("name", "server", "load_host", "connections", "workload", "tables", "table_size"),
     "profile",
     *("warmup_s", "races", "confirms", "recovery", "binary_log", "ablates"),
 )
@@ -170,10 +170,19 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
     @property
     def is_advanced_open(self) -> bool:
         """Whether one of the folded settings has a value of its own or an error."""
+        return self._is_any_set(ADVANCED)
+
+    @property
+    def is_search_open(self) -> bool:
+        """Whether one of the settings of a search has a value of its own or an error."""
+        return self._is_any_set(f"{SEARCH}{name}" for name in SearchRequest.model_fields)
+
+    def _is_any_set(self, names: Iterable[str]) -> bool:
         return any(
             self[name].errors
             or self[name].value() not in (None, "", [], self.fields[name].initial)
-            for name in ADVANCED
+            for name in names
+            if name in self.fields
         )
 
     def clean(self) -> dict[str, Any]:
