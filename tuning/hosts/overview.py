@@ -199,8 +199,8 @@ def _answers() -> tuple[list[Answer], int]:
 
 def _ended() -> tuple[list[Study], list[Study]]:
     since = timezone.now() - _FAILED_WITHIN
-    ended = Study.objects.filter(finished_at__isnull=False, archived_at=None)
-    rows = ended.exclude(state__in=ACTIVE_STUDY_STATES)
+    rows = Study.objects.filter(finished_at__isnull=False, archived_at=None)
+    rows = rows.exclude(state__in=ACTIVE_STUDY_STATES)
     shown = rows.select_related("host", "gate_verdict").only(*_SHOWN)
     newest = list(shown.order_by("-finished_at", "-pk")[:_MAX_SEEN])
     failed = [
