@@ -13,7 +13,7 @@ from typing import Any
 from advisor import env
 from advisor.env import Setting
 from advisor.home import machine_wide_file
-from benchmarks.storage.reserve import parse_reserve
+from benchmarks.storage.reserve import reserve_bytes
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 PAGE = BASE_DIR / "docs" / "reference" / "settings.md"
@@ -238,7 +238,7 @@ SETTINGS = (
     Setting(
         "ADVISOR_DISK_RESERVE",
         "",
-        parse_reserve,
+        lambda text: reserve_bytes(0, text),
         "free space on each file system that stays free: a size such as `20G` (of 2^30 "
         "bytes), a share such as `8%`, `0` for none; see [disks](../explanation/disks.md)",
         shown="the larger of 2 GiB and 5 %",

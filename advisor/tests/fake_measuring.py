@@ -23,7 +23,7 @@ from benchmarks.ownership.held import held_folder
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.storage.identify import check_in_place
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 
 _FASTER = 1.3
 #: How long each takes, and what comes after it, in seconds.

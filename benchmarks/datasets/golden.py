@@ -13,7 +13,7 @@ from benchmarks.datasets.source import Dataset, DatasetSource
 from benchmarks.engines import innodb
 from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 
 #: Temporary files of index builds and the redo log while loading, per loaded byte.
 _LOAD_SLACK = 1.1

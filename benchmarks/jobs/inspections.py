@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import DeviceSpec, find_device
-from benchmarks.inventory.here import inspect_here
+from benchmarks.inventory.inspection import inspect_here
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import Inspection
 

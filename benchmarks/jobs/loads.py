@@ -26,7 +26,7 @@ from benchmarks.remote_load.messages import Hello, Order, Result
 from benchmarks.remote_load.sealed import Seal
 from benchmarks.remote_load.several import SeveralProcesses
 from benchmarks.servers.reach import own_address_towards
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 
 #: The measured host loads its dataset meanwhile, if there is none. A load host that nobody waits
 #: for any more is told so, whatever this is.

@@ -25,7 +25,7 @@ from benchmarks.servers.failures import find_trouble, variables_of
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 from benchmarks.telemetry.server_reader import read_debt
 from benchmarks.telemetry.write_debt import DebtReading
 

@@ -21,7 +21,7 @@ from benchmarks.measurement.steps import Steps
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 from benchmarks.telemetry.disturbance import host_changed
 from benchmarks.telemetry.sampler import Sampler
 

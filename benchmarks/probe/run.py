@@ -28,7 +28,7 @@ from benchmarks.probe.workspace import (
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch
 
 #: The span a user may choose from, and what is usual, in seconds.
 MIN_S, USUAL_S, MAX_S = 30.0, 50.0, 60.0

@@ -18,8 +18,7 @@ from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.options import check_options, config_text, location_options, share_folders
 from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console, write_private
 from benchmarks.servers.trusted import trusted_file
-from benchmarks.storage.reserve import room_of
-from benchmarks.storage.reserve_watch import no_room
+from benchmarks.storage.reserve import no_room, room_of
 
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")

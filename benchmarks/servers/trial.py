@@ -34,8 +34,7 @@ from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console, 
 from benchmarks.servers.running import running_server
 from benchmarks.storage.copying import copy_tree
 from benchmarks.storage.human import human_bytes
-from benchmarks.storage.reserve import room_of
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import ReserveWatch, room_of
 
 log = logging.getLogger(__name__)
 

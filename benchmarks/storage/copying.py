@@ -13,17 +13,13 @@ from typing import IO
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.walking import open_plain
-from benchmarks.storage.reserve_watch import require_room
+from benchmarks.storage.reserve import require_room
 
 _FICLONE = 0x40049409  # _IOW(0x94, 9, int) of linux/fs.h
 _CHUNK = 16 << 20
 _NO_REFLINK = {
-    errno.EOPNOTSUPP,
-    errno.ENOTTY,
-    errno.EXDEV,
-    errno.EINVAL,
-    errno.ENOSYS,
-    errno.EPERM,
+    *(errno.EOPNOTSUPP, errno.ENOTTY, errno.EXDEV),
+    *(errno.EINVAL, errno.ENOSYS, errno.EPERM),
 }
 
 
@@ -42,15 +38,19 @@ def copy_tree(
     Raises LoadFailed for a link; RunFailed: CANCELLED, DISK_FULL when a file system without
     reflinks has no room for all of it; OSError.
     """
-    target = place(Path())
-    copier = _Copier(source, target.parent, should_stop, through_cache)
-    copier.folder(target)
-    for path in walk(source):
+    device, has_reflinks = place(Path()).parent, True
+    for path in (source, *walk(source)):
         target = place(path.relative_to(source))
         if path.is_dir():
-            copier.folder(target)
-        else:
-            copier.file(path, target)
+            target.mkdir(parents=True, exist_ok=True)
+            target.chmod(0o700)
+            continue
+        with open_plain(path, path.lstat().st_uid) as reading, _new(target) as writing:
+            files = reading.fileno(), writing.fileno()
+            if has_reflinks and not (has_reflinks := _reflink(*files)):
+                require_room(device, directory_bytes(source), "a copy of the dataset")
+            if not has_reflinks:
+                _copy(*files, should_stop, through_cache)
 
 
 def settle(directory: Path, should_stop: Callable[[], bool]) -> None:
@@ -86,76 +86,46 @@ def directory_bytes(path: Path) -> int:
     )
 
 
-class _Copier:
-    def __init__(
-        self, source: Path, device: Path, should_stop: Callable[[], bool], through_cache: bool
-    ) -> None:
-        self._source = source
-        self._device = device
-        self._should_stop = should_stop
-        self._through_cache = through_cache
-        self._has_reflinks = True
-
-    def folder(self, target: Path) -> None:
-        target.mkdir(parents=True, exist_ok=True)
-        target.chmod(0o700)
-
-    def file(self, source: Path, target: Path) -> None:
-        with open_plain(source, source.lstat().st_uid) as reading, _new(target) as writing:
-            if not self._reflink(reading.fileno(), writing.fileno()):
-                self._copy(reading.fileno(), writing.fileno())
-
-    def _reflink(self, reading: int, writing: int) -> bool:
-        if not self._has_reflinks:
-            return False
-        try:
-            fcntl.ioctl(writing, _FICLONE, reading)
-        except OSError as error:
-            if error.errno not in _NO_REFLINK:
-                raise
-            self._has_reflinks = False
-            require_room(self._device, directory_bytes(self._source), "a copy of the dataset")
-            return False
-        return True
-
-    def _copy(self, reading: int, writing: int) -> None:
-        size = os.fstat(reading).st_size
-        flags = fcntl.fcntl(writing, fcntl.F_GETFL)
-        is_direct = (
-            not self._through_cache and size % mmap.PAGESIZE == 0 and _set_direct(writing, flags)
-        )
-        offset = 0
-        while offset < size:
-            _poll(self._should_stop)
-            length = min(_CHUNK, size - offset)
-            if is_direct:
-                try:
-                    offset += _write_mapped(reading, writing, offset, length)
-                    continue
-                except OSError as error:  # some file systems refuse only now
-                    if error.errno != errno.EINVAL:
-                        raise
-                    fcntl.fcntl(writing, fcntl.F_SETFL, flags)
-                    is_direct = False
-            sent = os.sendfile(writing, reading, offset, length)
-            if sent == 0:
-                raise _became_shorter()
-            if not self._through_cache:
-                # Starts the write-back of this part while the next one is being read.
-                os.posix_fadvise(writing, offset, sent, os.POSIX_FADV_DONTNEED)
-            offset += sent
-
-
 def _new(path: Path) -> IO[bytes]:
     return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-def _set_direct(writing: int, flags: int) -> bool:
+def _reflink(reading: int, writing: int) -> bool:
     try:
-        fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_DIRECT)
-    except OSError:
+        fcntl.ioctl(writing, _FICLONE, reading)
+    except OSError as error:
+        if error.errno not in _NO_REFLINK:
+            raise
         return False
     return True
+
+
+def _copy(
+    reading: int, writing: int, should_stop: Callable[[], bool], through_cache: bool
+) -> None:
+    size, offset = os.fstat(reading).st_size, 0
+    flags = fcntl.fcntl(writing, fcntl.F_GETFL)
+    is_direct = not through_cache and size % mmap.PAGESIZE == 0
+    while offset < size:
+        _poll(should_stop)
+        length = min(_CHUNK, size - offset)
+        if is_direct:
+            try:
+                fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_DIRECT)
+                offset += _write_mapped(reading, writing, offset, length)
+                continue
+            except OSError as error:  # some file systems refuse the flag, some the first write
+                if error.errno != errno.EINVAL:
+                    raise
+                fcntl.fcntl(writing, fcntl.F_SETFL, flags)
+                is_direct = False
+        sent = os.sendfile(writing, reading, offset, length)
+        if sent == 0:
+            raise _became_shorter()
+        if not through_cache:
+            # Starts the write-back of this part while the next one is being read.
+            os.posix_fadvise(writing, offset, sent, os.POSIX_FADV_DONTNEED)
+        offset += sent
 
 
 def _write_mapped(reading: int, writing: int, offset: int, length: int) -> int:

@@ -17,20 +17,17 @@ _SECTOR = 512  # the unit of every size in /sys, whatever the disk's own sector
 
 # Words in "vendor model", lower case. A virtual disk's rotational flag and transport are the
 # hypervisor's choice and say nothing about the medium.
-_REMOTE = ("elastic block store", "nvme_card-pd", "persistentdisk")
-_VIRTUAL = ("qemu", "vmware", "vbox", "msft", "virtual disk", "virtual nvme", "google")
-_RAID_CONTROLLERS = (
-    "perc",
-    "megaraid",
-    "mr9",
-    "serveraid",
-    "logical volume",  # HP and HPE Smart Array
-    "smart array",
-    "avago",
-    "dellboss",
-    "adaptec",
-    "aacraid",
-)
+_KIND_OF_WORDS = {
+    DeviceKind.NETWORK: ("elastic block store", "nvme_card-pd", "persistentdisk"),
+    DeviceKind.RAID: (
+        *("perc", "megaraid", "mr9", "serveraid", "avago", "dellboss", "adaptec", "aacraid"),
+        *("logical volume", "smart array"),  # HP and HPE
+    ),
+    DeviceKind.OTHER: (
+        *("qemu", "vmware", "vbox", "msft", "virtual disk", "virtual nvme", "google"),
+    ),
+}
+_SSDS = {Transport.SATA: DeviceKind.SATA_SSD, Transport.SAS: DeviceKind.SAS_SSD}
 
 
 def read_disk(directory: Path) -> DeviceIdentity:
@@ -38,11 +35,11 @@ def read_disk(directory: Path) -> DeviceIdentity:
 
     Its serial number is the World Wide Name if it has one.
     """
-    label, name = _label(directory), device_name(directory)
-    model, kind = _model(directory), _kind(directory, label)
-    is_controller = any(word in label for word in _RAID_CONTROLLERS)
+    name, model, transport = device_name(directory), _model(directory), _transport(directory)
+    rotational = {"0": False, "1": True}.get(read_text(directory / "queue/rotational"))
+    kind = _kind(directory, transport, rotational)
     notes: tuple[str, ...] = ()
-    if is_controller:
+    if kind is DeviceKind.RAID:
         notes = (
             f"{name} is an array behind a hardware RAID controller ({model}): only the "
             "controller's own tool shows its level, members and cache.",
@@ -52,55 +49,45 @@ def read_disk(directory: Path) -> DeviceIdentity:
             f"The medium of {name} ({model or 'no model'}) cannot be detected, as "
             "with most virtual disks; set the kind if you know it.",
         )
+    schedulers = read_text(directory / "queue/scheduler")  # "none [mq-deadline] kyber", or one
+    chosen = re.search(r"\[(\S+)\]", schedulers)
     return DeviceIdentity(
         kind=kind,
         block_device=name,
-        transport=_transport(directory),
+        transport=transport,
         model=model,
-        rotational=_rotational(directory),
-        scheduler=_scheduler(directory),
+        rotational=rotational,
+        scheduler=chosen.group(1) if chosen else schedulers,
         write_cache=read_text(directory / "queue/write_cache"),
-        raid_level="hardware" if is_controller else "",
+        raid_level="hardware" if kind is DeviceKind.RAID else "",
         notes=notes,
         serial=_serial(directory),
     )
 
 
 def device_name(directory: Path) -> str:
-    """The name in /proc/diskstats; /sys cannot have its slashes (cciss/c0d0)."""
+    """Return the name in /proc/diskstats; /sys cannot have its slashes (cciss/c0d0)."""
     return directory.name.replace("!", "/")
 
 
 def size_bytes(directory: Path) -> int:
-    """The capacity of a disk, array or partition; 0 where unknown."""
+    """Return the capacity of a disk, array or partition; 0 where unknown."""
     size = read_text(directory / "size")
     return int(size) * _SECTOR if size.isdigit() else 0
 
 
-def _label(directory: Path) -> str:
-    return f"{read_text(directory / 'device/vendor')} {_model(directory)}".lower()
-
-
-def _kind(directory: Path, label: str) -> DeviceKind:
-    transport = _transport(directory)
-    if transport is Transport.NETWORK or any(word in label for word in _REMOTE):
+def _kind(directory: Path, transport: Transport, rotational: bool | None) -> DeviceKind:
+    if transport is Transport.NETWORK:
         return DeviceKind.NETWORK
-    if any(word in label for word in _RAID_CONTROLLERS):
-        return DeviceKind.RAID
-    if any(word in label for word in _VIRTUAL):
-        return DeviceKind.OTHER
+    label = f"{read_text(directory / 'device/vendor')} {_model(directory)}".lower()
+    for kind, words in _KIND_OF_WORDS.items():
+        if any(word in label for word in words):
+            return kind
     if transport is Transport.NVME:
         return DeviceKind.NVME
-    if transport is Transport.USB or not directory.name.startswith("sd"):
+    if transport is Transport.USB or rotational is None or not directory.name.startswith("sd"):
         return DeviceKind.OTHER
-    rotational = _rotational(directory)
-    if rotational:
-        return DeviceKind.HDD
-    if rotational is False and transport is Transport.SATA:
-        return DeviceKind.SATA_SSD
-    if rotational is False and transport is Transport.SAS:
-        return DeviceKind.SAS_SSD
-    return DeviceKind.OTHER
+    return DeviceKind.HDD if rotational else _SSDS.get(transport, DeviceKind.OTHER)
 
 
 def _transport(directory: Path) -> Transport:
@@ -110,7 +97,7 @@ def _transport(directory: Path) -> Transport:
         return Transport.NETWORK
     if name.startswith("nvme"):
         # over TCP, RDMA or Fibre Channel; with native multipath the paths are listed below
-        controllers = [directory / "device", *sorted((directory / "device").glob("nvme*"))]
+        controllers = [directory / "device", *(directory / "device").glob("nvme*")]
         named = {read_text(controller / "transport") for controller in controllers} - {""}
         return Transport.NETWORK if named - {"pcie"} else Transport.NVME
     if re.search(r"/usb\d+/", path):
@@ -125,21 +112,14 @@ def _transport(directory: Path) -> Transport:
     return Transport.UNKNOWN
 
 
-def _rotational(directory: Path) -> bool | None:
-    return {"0": False, "1": True}.get(read_text(directory / "queue/rotational"))
-
-
 def _model(directory: Path) -> str:
-    model = read_text(directory / "device/model")
-    vendor = read_text(directory / "device/vendor")
+    model, vendor = (read_text(directory / "device" / name) for name in ("model", "vendor"))
     if model:
         # "ATA" is the bus, and PCI or virtio put a number there
-        prefix = "" if vendor in ("", "ATA") or vendor.startswith("0x") else f"{vendor} "
-        return " ".join(f"{prefix}{model}".split())
+        is_named = vendor != "ATA" and not vendor.startswith("0x")
+        return " ".join(f"{vendor if is_named else ''} {model}".split())
     bus = directory / "device/subsystem"
-    if bus.exists():
-        return f"{bus.resolve().name} disk"  # virtio reports nothing more
-    return ""
+    return f"{bus.resolve().name} disk" if bus.exists() else ""  # all that virtio reports
 
 
 def _serial(directory: Path) -> str:
@@ -147,10 +127,3 @@ def _serial(directory: Path) -> str:
     places = ("wwid", "device/wwid", "serial", "device/serial")
     found = (" ".join(read_text(directory / place).split()) for place in places)
     return next(filter(None, found), "")
-
-
-def _scheduler(directory: Path) -> str:
-    """The one in brackets of "none [mq-deadline] kyber"; without brackets all there is."""
-    text = read_text(directory / "queue/scheduler")
-    chosen = re.search(r"\[(\S+)\]", text)
-    return chosen.group(1) if chosen else text

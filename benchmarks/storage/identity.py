@@ -32,15 +32,15 @@ class Member:
 class DeviceIdentity(Document):
     """The device that stores the data of a path.
 
-    `kind` is the one that counts: the user's where they corrected it, then `discovered_kind` is
-    what was found, else None. `block_device` is the device whose counters have the traffic ("vda",
-    also when the mount is on vda1 or on LVM over it; "md0" of an array), None where there is none
-    (tmpfs, network) or it cannot be seen (overlay in a container). `model`, `scheduler` and
-    `write_cache` are "", `rotational` None where unknown. `mount_options` is comma-separated.
-    `total_bytes` and `free_bytes` are the file system's; free is what an ordinary user may fill.
-    `raid_level` is md's word ("raid10"), "hardware", "unknown" or "" for no array. `layers` name
-    what lies between file system and device, from the top; `notes` are sentences for people.
-    `raid_disks` is how many disks the array is meant to have, without spares.
+    `kind` counts: the user's where they corrected it; then `discovered_kind` is what was found,
+    else None. `block_device` is the device whose counters have the traffic: "vda", also when the
+    mount is on vda1 or on LVM over it; "md0" of an array. It is None where there is no such device
+    (tmpfs, network, btrfs over several disks) or it cannot be seen (overlay).
+    `model`, `scheduler` and `write_cache` are "", `rotational` None where unknown.
+    `mount_options` is comma-separated. `total_bytes` and `free_bytes` are the file system's; free
+    is what an ordinary user may fill. `raid_level` is md's word ("raid10"), "hardware" or "" for
+    no array; `raid_disks` is how many disks the array is meant to have, without spares.
+    `layers` name what lies between file system and device, from the top; `notes` are sentences.
     `serial` is the disk's World Wide Name or serial number, or the UUID of an array or volume;
     `serial` and `file_system_uuid` are "" where the host does not show them.
     """

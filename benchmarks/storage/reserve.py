@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from benchmarks.errors import DeviceFull
+from benchmarks.errors import DeviceFull, RunFailed
+from benchmarks.outcomes import Outcome
 from benchmarks.storage.human import human_bytes
 
 #: A size such as `20G`, a share such as `8%`, or 0 for none.
@@ -19,36 +21,24 @@ _UNITS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SETTING: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(?:(%)|([KMGT]?)(?:i?B)?)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Reserve:
-    """The larger of a size in bytes and a share (0..1) of the file system."""
+def reserve_bytes(total_bytes: int, setting: str | None = None) -> int:
+    """Return the reserve of a file system of that size.
 
-    size: int = _DEFAULT_BYTES
-    share: float = _DEFAULT_SHARE
-
-    def bytes_of(self, total_bytes: int) -> int:
-        """The reserve of a file system of that size."""
-        return max(self.size, int(total_bytes * self.share))
-
-
-def parse_reserve(text: str) -> Reserve:
-    """Parse `ADVISOR_DISK_RESERVE`; empty for the default. Raises ValueError."""
-    if not text.strip():
-        return Reserve()
-    found = _SETTING.fullmatch(text.strip())
+    `setting`: by default ADVISOR_DISK_RESERVE of this host; empty for the larger of 2 GiB and
+    5 %. Raises ValueError.
+    """
+    text = (os.environ.get(VARIABLE, "") if setting is None else setting).strip()
+    if not text:
+        return max(_DEFAULT_BYTES, int(total_bytes * _DEFAULT_SHARE))
+    found = _SETTING.fullmatch(text)
     if not found:
         raise ValueError("expected a size such as 20G, a share such as 8% or 0")
     number = float(found[1])
-    if found[2]:
-        if number >= 100:
-            raise ValueError("expected less than 100%")
-        return Reserve(size=0, share=number / 100)
-    return Reserve(size=int(number * _UNITS[found[3].upper()]), share=0.0)
-
-
-def reserve_bytes(total_bytes: int) -> int:
-    """The reserve of a file system of that size on this host."""
-    return parse_reserve(os.environ.get(VARIABLE, "")).bytes_of(total_bytes)
+    if not found[2]:
+        return int(number * _UNITS[found[3].upper()])
+    if number >= 100:
+        raise ValueError("expected less than 100%")
+    return int(total_bytes * number / 100)
 
 
 @dataclass(frozen=True)
@@ -75,7 +65,62 @@ class Room:
 
 
 def room_of(path: Path) -> Room:
-    """The room of the file system that an existing path is on. Raises OSError."""
+    """Return the room of the file system that an existing path is on. Raises OSError."""
     space = os.statvfs(path)
     free = space.f_bavail * space.f_frsize
     return Room(path, free, reserve_bytes(space.f_blocks * space.f_frsize))
+
+
+class ReserveWatch:
+    """Context manager around a job that writes below `directories`.
+
+    Its own `should_stop` takes the place of the job's: that also says yes once a file system is
+    down to its reserve, whoever fills it. Entering, and the job that was stopped for that reason,
+    raise RunFailed(DISK_FULL) with the file system and the figures.
+    """
+
+    def __init__(self, directories: Sequence[Path], should_stop: Callable[[], bool]) -> None:
+        self._directories = directories
+        self._asked_to_stop = should_stop
+        self._crossed: Room | None = None
+
+    def __enter__(self) -> Self:
+        if self._has_crossed() and self._crossed is not None:
+            raise no_room(self._crossed)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        stopped = isinstance(error, RunFailed) and error.outcome is Outcome.CANCELLED
+        if stopped and self._crossed is not None:
+            raise no_room(self._crossed) from error
+
+    def should_stop(self) -> bool:
+        """Whether the job was asked to end, or must end for the reserve."""
+        return self._asked_to_stop() or self._has_crossed()
+
+    def _has_crossed(self) -> bool:
+        for directory in self._directories:
+            try:
+                room = room_of(directory)
+            except OSError:  # gone: what is written there finds out
+                continue
+            if room.usable < 0:
+                self._crossed = room
+                return True
+        return False
+
+
+def require_room(directory: Path, needed_bytes: int, purpose: str) -> None:
+    """Raise RunFailed(DISK_FULL) unless so much can be written beside the reserve."""
+    room = room_of(directory)
+    if room.usable < needed_bytes:
+        raise no_room(room, f"no room for {purpose}, which takes {human_bytes(needed_bytes)}: ")
+
+
+def no_room(room: Room, what: str = "") -> RunFailed:
+    """Return the failure that names the file system and its figures."""
+    return RunFailed(
+        Outcome.DISK_FULL,
+        f"{room.path}: {what}{human_bytes(room.free)} free on its file system, "
+        f"{human_bytes(room.reserve)} stay free ({VARIABLE})",
+    )

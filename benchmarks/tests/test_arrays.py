@@ -97,7 +97,6 @@ def test_a_comparison_takes_the_slowest_member_and_leaves_out_what_is_unknown() 
     [
         ("md-raid10", (RaidLevel.RAID10, 4)),
         ("md-raid5", (RaidLevel.RAID5, 3)),
-        ("btrfs-raid1", (RaidLevel.RAID1, 2)),
         ("hardware-raid", None),
         ("lvm-raid", None),
         ("nvme", None),

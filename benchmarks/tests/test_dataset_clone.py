@@ -102,7 +102,7 @@ def test_a_part_of_a_page_that_was_written_is_gone_on_with(
 
     really = os.write
     monkeypatch.setattr(os, "write", write_little)
-    monkeypatch.setattr(copying._Copier, "_reflink", lambda *_: False)
+    monkeypatch.setattr(copying, "_reflink", lambda *_: False)
     clone(golden, tmp_path / "data")
     assert content(tmp_path / "data") == FILES
     assert written == [512]

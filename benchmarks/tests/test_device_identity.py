@@ -27,20 +27,14 @@ class Machine:
         self.mountinfo.parent.mkdir(parents=True)
         self.lines = ["1 0 0:2 / / rw - rootfs rootfs rw"]
 
-    def add_block(
-        self, number: str, where: str, files: dict[str, str] | None = None, bus: str = ""
-    ) -> None:
+    def add_block(self, number: str, where: str, files: dict[str, str]) -> None:
         """A block device at sys/devices/<where>, e.g. ".../block/sda" or ".../block/sda/sda1"."""
         directory = self.sys / "devices" / where
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in (files or {}).items():
+        for name, text in files.items():
             file = directory / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(f"{text}\n")
-        if bus:
-            (self.sys / "bus" / bus).mkdir(parents=True)
-            (directory / "device").mkdir(exist_ok=True)
-            (directory / "device/subsystem").symlink_to(self.sys / "bus" / bus)
         for link in (f"dev/block/{number}", f"class/block/{directory.name}"):
             (self.sys / link).parent.mkdir(parents=True, exist_ok=True)
             (self.sys / link).symlink_to(directory)
@@ -65,22 +59,6 @@ def disk(vendor: str, model: str, rotational: int, scheduler: str = "none") -> d
         "queue/rotational": str(rotational),
         "queue/scheduler": scheduler,
     }
-
-
-def test_a_partition_leads_to_its_whole_disk(machine: Machine) -> None:
-    where = f"{PCI}/virtio1/block/vda"
-    files = {"queue/rotational": "1", "queue/scheduler": "none [mq-deadline] kyber bfq"}
-    machine.add_block("254:0", where, files, bus="virtio")
-    machine.add_block("254:1", f"{where}/vda1", {"partition": "1"})
-    machine.mount("254:1", "ext4", "/dev/root", "rw,discard")
-    found = machine.identify()
-    assert found.block_device == "vda"
-    assert found.scheduler == "mq-deadline"
-    assert found.model == "virtio disk"
-    assert found.file_system == "ext4"
-    assert found.mount_options == "rw,discard"
-    # virtio's rotational flag is the hypervisor's default, not a fact about the medium
-    assert found.kind is DeviceKind.OTHER
 
 
 ATA_PATH = f"{PCI}/ata1/host0/target0:0:0/0:0:0:0/block"
@@ -178,7 +156,7 @@ def test_disks_of_one_model_are_told_apart_by_their_serial_numbers(tmp_path: Pat
 
 def test_partitions_of_one_disk_are_told_apart_by_their_file_systems(machine: Machine) -> None:
     where = f"{PCI}/virtio1/block/vda"
-    machine.add_block("254:0", where, {"serial": "QM00001"}, bus="virtio")
+    machine.add_block("254:0", where, {"serial": "QM00001"})
     for number, uuid in ((1, "2f6d1c1e-root"), (2, "7b0a55d2-data")):
         machine.add_block(f"254:{number}", f"{where}/vda{number}", {"partition": str(number)})
         link = machine.root / "dev/disk/by-uuid" / uuid
@@ -188,10 +166,8 @@ def test_partitions_of_one_disk_are_told_apart_by_their_file_systems(machine: Ma
     on_root = machine.identify()
     machine.mount("254:2", "ext4", "/dev/vda2")
     on_data = machine.identify()
-    assert (on_root.file_system_uuid, on_data.file_system_uuid) == (
-        "2f6d1c1e-root",
-        "7b0a55d2-data",
-    )
+    found = [one.file_system_uuid for one in (on_root, on_data)]
+    assert found == ["2f6d1c1e-root", "7b0a55d2-data"]
     assert on_root.serial == on_data.serial == "QM00001"
     assert not on_data.is_same_device(on_root)
     unknown = replace(on_root, file_system_uuid="")  # as in a container, where udev does not run
@@ -203,16 +179,5 @@ def test_a_symbolic_link_is_followed_before_the_mount_is_looked_for(machine: Mac
     (machine.root / "link").symlink_to("data")
     found = machine.identify(Path("/link"))
     assert (found.kind, found.path) == (DeviceKind.TMPFS, machine.data)
-
-
-def test_a_path_that_is_not_there_is_a_typed_error(machine: Machine) -> None:
-    with pytest.raises(DeviceUnusable, match="does not exist"):
+    with pytest.raises(DeviceUnusable, match="No such file"):
         machine.identify(machine.data / "nowhere")
-
-
-def test_this_machine_can_be_identified(tmp_path: Path) -> None:
-    found = identify_device(tmp_path)
-    assert 0 < found.free_bytes <= found.total_bytes
-    assert found.file_system
-    if found.block_device is not None:
-        assert Path("/sys/class/block", found.block_device.replace("/", "!")).exists()

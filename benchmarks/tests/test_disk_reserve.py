@@ -24,8 +24,7 @@ from benchmarks.processes import child
 from benchmarks.servers import datadir, paths, running
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
-from benchmarks.storage.reserve import VARIABLE, Reserve, parse_reserve, room_of
-from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.storage.reserve import VARIABLE, ReserveWatch, reserve_bytes, room_of
 
 MIB = 1024**2
 GIB = 1024**3
@@ -45,17 +44,13 @@ GIB = 1024**3
     ],
 )
 def test_the_setting_is_a_size_or_a_share(text: str, total: int, reserve: int) -> None:
-    assert parse_reserve(text).bytes_of(total) == reserve
+    assert reserve_bytes(total, text) == reserve
 
 
 @pytest.mark.parametrize("text", ["much", "-1G", "5 apples", "100%", "1e9", "G", "nan"])
 def test_what_is_neither_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
-        parse_reserve(text)
-
-
-def test_without_a_setting_it_is_the_larger_of_two_gigabytes_and_five_percent() -> None:
-    assert parse_reserve("") == Reserve(size=2 * GIB, share=0.05)
+        reserve_bytes(GIB, text)
 
 
 def test_what_needs_room_is_refused_where_only_the_reserve_is_left(

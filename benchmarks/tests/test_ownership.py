@@ -174,7 +174,7 @@ class TestOurs:
         (tmp_path / "file").touch()
         with pytest.raises(DeviceUnusable, match="not a directory"):
             check_ours(tmp_path / "file")
-        with pytest.raises(DeviceUnusable, match="does not exist"):
+        with pytest.raises(DeviceUnusable, match="No such file"):
             check_device(tmp_path / "absent")
 
 

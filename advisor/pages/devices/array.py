@@ -37,13 +37,9 @@ def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
         return None
     known = array_of(identity)
     if known is None:
-        words = {
-            "hardware": "A hardware controller reports neither level nor members of its array.",
-            "unknown": "The level of this array cannot be detected.",
-        }
-        reason = words.get(
-            identity.raid_level, f"There is no formula for {identity.raid_level} with its disks."
-        )
+        reason = f"There is no formula for {identity.raid_level} with its disks."
+        if identity.raid_level == "hardware":
+            reason = "A hardware controller reports neither level nor members of its array."
         return ArrayView(identity, identity.raid_level, identity.raid_disks, reason=reason)
     level, disks = known
     parity = level.has_parity
