@@ -14,7 +14,7 @@ from advisor.management.request_options import (
     output_file,
     script_output,
 )
-from benchmarks.emulation.shipped import throttles
+from benchmarks.emulation.profile import throttles
 from tuning.catalogue.knob import Durability
 from tuning.configs.parse import read_cnf
 from tuning.errors import BadRequest, TuningError

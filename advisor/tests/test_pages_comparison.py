@@ -22,7 +22,7 @@ from tuning.models import Study, StudyGroup
 pytestmark = pytest.mark.django_db
 
 LIMITS = "200 IOPS read, 200 IOPS write, 420 MB memory"
-LABEL = f"emulated hdd ({LIMITS})"
+LABEL = f"emulated HDD ({LIMITS})"
 
 
 def page(client: Client, query: str = "") -> str:

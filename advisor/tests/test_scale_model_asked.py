@@ -170,7 +170,7 @@ def test_the_number_of_warehouses_that_is_named_would_do() -> None:
 def test_an_emulated_device_keeps_its_limits_and_gets_the_memory_of_the_model() -> None:
     study = create_study(asked(devices=[DeviceRequest(emulate="hdd")]))
     [device] = study.devices.all()
-    assert device.emulation_label.startswith("scale model 1:200 on emulated hdd (200 IOPS read")
+    assert device.emulation_label.startswith("scale model 1:200 on emulated HDD (200 IOPS read")
     assert str(device).startswith("scale model 1:200 on emulated HDD with ")
     again = create_study(asked(devices=[DeviceRequest(id=device.pk)]))
     assert list(again.devices.all()) == [device]

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.emulation.groups import Group, by_tree, new_group
+from benchmarks.emulation.groups import Disk, Group, by_tree, disks_behind, new_group
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable, NoServerUser
 from benchmarks.host.cgroups import IO, MEMORY
 from benchmarks.processes.child import run
@@ -40,7 +39,8 @@ class CgroupLimits:
     @property
     def label(self) -> str:
         """The profile in words, with the names of the disks."""
-        return self.profile.text(on=" and ".join(disk.name for disk in self.disks))
+        on = " and ".join(disk.name for disk in self.disks)
+        return self.profile.label() + (f" on {on}" if on else "")
 
     @property
     def entry_words(self) -> list[str]:
@@ -83,13 +83,9 @@ def emulated_device(
         yield None
         return
     disks = disks_behind(paths) if profile.throttles else ()
-    if profile.throttles and not disks:
-        raise ValueError("a throttle needs the path of what it is to hold back")
+    asked = {IO: profile.throttles, MEMORY: profile.memory_bytes is not None}
+    trees = by_tree(controller for controller, is_asked in asked.items() if is_asked)
     with contextlib.ExitStack() as stack:
-        controllers = [IO] if profile.throttles else []
-        if profile.memory_bytes is not None:
-            controllers.append(MEMORY)
-        trees = by_tree(controllers)
         groups = tuple(new_group(*where, run, stack) for where in trees.items())
         for group in groups:
             group.limit(profile, disks)
@@ -100,17 +96,10 @@ def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
     """The reason why the profile cannot be had here, "" when it can: by trying it for a moment."""
     try:
         with emulated_device(profile, paths, run="check") as limits:
-            if limits is not None:
-                _try_entering(limits)
+            tried = run("true", entry=limits.entry_words if limits else ())
+            return str(not_entered(tried.output)) if tried.status else ""
     except (EmulationUnavailable, NoServerUser, OSError) as error:
         return str(error)
-    return ""
-
-
-def _try_entering(limits: CgroupLimits) -> None:
-    tried = run("true", entry=limits.entry_words)
-    if tried.status != 0:
-        raise not_entered(tried.output)
 
 
 def not_entered(output: str) -> EmulationUnavailable:

@@ -1,4 +1,4 @@
-"""The cgroups of runs: how they are made, limited, removed and swept."""
+"""The cgroups of runs: how they are made, limited, removed and swept; which disks they limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable
 from benchmarks.host.cgroups import (
     IO,
@@ -27,9 +26,11 @@ from benchmarks.host.cgroups import (
 )
 from benchmarks.host.files import read_text
 from benchmarks.ownership.held import free_folders, hold
+from benchmarks.storage.disk import device_name
 
 log = logging.getLogger(__name__)
 
+SYS = Path("/sys")
 PREFIX = "oltp-advisor-"
 #: Every cgroup of ours has such a name, and no unit of systemd (oltp-advisor-worker.service) has.
 #: Its maker holds a lock on it for as long as it lives.
@@ -48,6 +49,41 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
+class Disk:
+    """A whole block device: its name as in /proc/diskstats and its "major:minor"."""
+
+    name: str
+    number: str
+
+
+def disks_behind(paths: Iterable[Path], *, sys_root: Path = SYS) -> tuple[Disk, ...]:
+    """Return the disk of each path, each once. Raises EmulationUnavailable where there is none.
+
+    A partition's requests are queued on its whole disk, and the kernel takes no limit for the
+    partition itself. LVM, md and dm-crypt have queues of their own: the limit is on the volume
+    that holds the file system, not on the disks below.
+    """
+    return tuple(dict.fromkeys(_disk(path, sys_root) for path in paths))
+
+
+def _disk(path: Path, sys_root: Path) -> Disk:
+    try:
+        device = path.stat().st_dev
+    except OSError as error:
+        raise EmulationUnavailable(f"{path}: {error.strerror}") from error
+    number = f"{os.major(device)}:{os.minor(device)}"
+    directory = (sys_root / "dev" / "block" / number).resolve()
+    if not directory.exists():
+        raise EmulationUnavailable(
+            f"{path} is on a file system without a block device of its own (as tmpfs, overlay and "
+            "btrfs are): name a directory on ext4 or xfs on a disk"
+        )
+    if (directory / "partition").exists():
+        directory = directory.parent
+    return Disk(device_name(directory), read_text(directory / "dev"))
+
+
+@dataclass(frozen=True)
 class Group:
     """A cgroup directory, the version of its tree and the controllers we use in it."""
 
@@ -61,7 +97,7 @@ class Group:
         return self.directory / "cgroup.procs"
 
     def pids(self) -> set[int]:
-        """The processes inside, as our pid namespace numbers them."""
+        """Return the processes inside, as our pid namespace numbers them."""
         return {int(word) for word in read_text(self.procs).split()} - {0}
 
     def limit(self, profile: EmulationProfile, disks: tuple[Disk, ...]) -> None:
@@ -73,7 +109,16 @@ class Group:
             for disk in disks:
                 self._limit_io(profile, disk)
         if MEMORY in self.controllers and profile.memory_bytes is not None:
-            self._limit_memory(profile.memory_bytes)
+            # Memory, and no way out into swap space, which would load the device with its own I/O.
+            limit = str(profile.memory_bytes)
+            ram, swap, most = (
+                ("memory.max", "memory.swap.max", "0")
+                if self.version == 2
+                else ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", limit)
+            )
+            self._write(ram, limit, "the memory limit")
+            if (self.directory / swap).exists():  # swap is accounted
+                self._write(swap, most, "the ban on swapping")
 
     def lift(self) -> None:
         """Take all I/O limits away; requests that wait continue at once. Never raises."""
@@ -84,7 +129,7 @@ class Group:
                     (self.directory / name).write_text(f"{line.split()[0]} {unlimited}")
 
     def oom_kills(self) -> int | None:
-        """Processes in this group that the kernel has killed for lack of memory."""
+        """Return how many processes in this group the kernel killed for lack of memory."""
         if MEMORY not in self.controllers:
             return None
         name = "memory.events" if self.version == 2 else "memory.oom_control"
@@ -125,30 +170,17 @@ class Group:
             "riops": profile.read_iops,
             "wiops": profile.write_iops,
         }
+        lines = {name: str(limits[key]) for name, key in _V1_IO.items() if limits[key]}
         if self.version == 2:
-            words = [f"{key}={value or 'max'}" for key, value in limits.items()]
-            self._set(_V2_IO, f"{disk.number} {' '.join(words)}", disk)
-            return
-        for name, key in _V1_IO.items():
-            if limits[key] is not None:
-                self._set(name, f"{disk.number} {limits[key]}", disk)
-
-    def _set(self, name: str, line: str, disk: Disk) -> None:
-        self._write(name, line, f"a limit on {disk.name}")
-        kept = read_text(self.directory / name).splitlines()
-        if set(line.split()) not in [set(now.split()) for now in kept]:
-            raise EmulationUnavailable(f"the kernel did not keep the limit on {disk.name}: {line}")
-
-    def _limit_memory(self, limit: int) -> None:
-        """Memory, and no way out into swap space, which would load the device with its own I/O."""
-        if self.version == 2:
-            self._write("memory.max", str(limit), "the memory limit")
-            if (self.directory / "memory.swap.max").exists():
-                self._write("memory.swap.max", "0", "the ban on swapping")
-            return
-        self._write("memory.limit_in_bytes", str(limit), "the memory limit")
-        if (self.directory / "memory.memsw.limit_in_bytes").exists():  # swap is accounted
-            self._write("memory.memsw.limit_in_bytes", str(limit), "the ban on swapping")
+            lines = {_V2_IO: " ".join(f"{key}={value or 'max'}" for key, value in limits.items())}
+        for name, words in lines.items():
+            line = f"{disk.number} {words}"
+            self._write(name, line, f"a limit on {disk.name}")
+            kept = read_text(self.directory / name).splitlines()
+            if set(line.split()) not in [set(now.split()) for now in kept]:
+                raise EmulationUnavailable(
+                    f"the kernel did not keep the limit on {disk.name}: {line}"
+                )
 
     def _write(self, name: str, text: str, what: str) -> None:
         path = self.directory / name

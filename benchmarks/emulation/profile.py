@@ -1,16 +1,23 @@
-"""The limits of an emulated device, its label and its words."""
+"""Emulated devices: the limits of one server, and the profiles of profiles.yaml."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Count, Number
+from benchmarks.datafiles import STRICT, Count, Named, Number, read_data_file
+from benchmarks.errors import EmulationUnavailable
 from benchmarks.storage.kinds import kind_words
 
+_FILE = Path(__file__).parent / "profiles.yaml"
+#: The profile that holds nothing back: the device as it is, perhaps with less memory.
+NATIVE = "native"
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
 #: More than any machine has.
@@ -22,19 +29,18 @@ UNITS = {
     "read_mb_s": "MB/s read",
     "write_mb_s": "MB/s write",
 }
+Memory = Annotated[StrictInt, Field(ge=MIN_MEMORY_BYTES, le=MAX_MEMORY_BYTES)]
+Text = Annotated[str, Field(min_length=1)]
 
 
 def scale_model_text(scale: float) -> str:
-    """ "scale model 1:200", of a server so many times larger."""
+    """Name a model of a server that is so many times larger: "scale model 1:200"."""
     return f"scale model 1:{scale:.0f}" if scale >= 100 else f"scale model 1:{scale:.3g}"
 
 
-def _possible(memory_bytes: int) -> int:
-    if memory_bytes < MIN_MEMORY_BYTES:
-        raise ValueError(f"{memory_bytes} bytes of memory are too few for any server")
-    if memory_bytes > MAX_MEMORY_BYTES:
-        raise ValueError(f"{memory_bytes} bytes of memory are more than any server has")
-    return memory_bytes
+def throttles(emulate: str | None) -> bool:
+    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
+    return emulate not in (None, "", NATIVE)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -54,7 +60,7 @@ class EmulationProfile:
     write_iops: Count | None = None
     read_mb_s: Count | None = None
     write_mb_s: Count | None = None
-    memory_bytes: Annotated[StrictInt, AfterValidator(_possible)] | None = None
+    memory_bytes: Memory | None = None
     scale: Annotated[Number, Field(gt=0)] | None = None
     note: str = ""
 
@@ -69,39 +75,11 @@ class EmulationProfile:
         """Whether requests to the device are limited, not only memory."""
         return any(getattr(self, name) is not None for name in UNITS)
 
-    def label(self) -> str:
-        """Its label in rows and fingerprints: "emulated hdd (200 IOPS read, 420 MB memory)".
-
-        The label of a scale model is "scale model 1:200 (790 MB memory)", or "scale model 1:200
-        on emulated hdd (...)".
-        """
-        return f"{self._what(self.name)} ({', '.join(self._limits)})"
-
-    def text(self, on: str = "") -> str:
-        """The label for people: "emulated HDD (200 IOPS read, 420 MB memory) on vda"."""
-        return f"{self.what} ({', '.join(self._limits)})" + (f" on {on}" if on else "")
-
     @property
     def what(self) -> str:
         """ "emulated HDD", "scale model 1:200" or "scale model 1:200 on emulated HDD"."""
-        return self._what(kind_words(self.name))
-
-    @property
-    def limits(self) -> str:
-        """The limits alone: "200 IOPS read, 420 MB memory"."""
-        return ", ".join([self.scale_text, *self._limits] if self.scale_text else self._limits)
-
-    @property
-    def _limits(self) -> list[str]:
-        limits = {unit: getattr(self, name) for name, unit in UNITS.items()}
-        parts = [f"{limit} {unit}" for unit, limit in limits.items() if limit is not None]
-        if self.memory_bytes is not None:
-            parts.append(f"{self.memory_bytes / 1e6:.0f} MB memory")
-        return parts
-
-    def _what(self, name: str) -> str:
-        emulated = f"emulated {name}"
-        if self.scale is None:
+        emulated = f"emulated {kind_words(self.name)}"
+        if not self.scale_text:
             return emulated
         return f"{self.scale_text} on {emulated}" if self.throttles else self.scale_text
 
@@ -110,8 +88,25 @@ class EmulationProfile:
         """ "scale model 1:200"; "" for another device."""
         return "" if self.scale is None else scale_model_text(self.scale)
 
+    @property
+    def limits(self) -> str:
+        """The limits alone: "scale model 1:200, 200 IOPS read, 420 MB memory"."""
+        return f"{self.scale_text}, {self._limits}" if self.scale_text else self._limits
+
+    @property
+    def _limits(self) -> str:
+        limits = {unit: getattr(self, name) for name, unit in UNITS.items()}
+        parts = [f"{limit} {unit}" for unit, limit in limits.items() if limit is not None]
+        if self.memory_bytes is not None:
+            parts.append(f"{self.memory_bytes / 1e6:.0f} MB memory")
+        return ", ".join(parts)
+
+    def label(self) -> str:
+        """Return its label: "emulated HDD (200 IOPS read, 420 MB memory)"."""
+        return f"{self.what} ({self._limits})"
+
     def facts(self) -> dict[str, str]:
-        """Its part of a run's fingerprint: runs under different limits never compare."""
+        """Return its part of a run's fingerprint: runs under different limits never compare."""
         facts = {"emulation": self.label()}
         if self.memory_bytes is not None:
             facts["emulation_memory_bytes"] = str(self.memory_bytes)
@@ -120,3 +115,82 @@ class EmulationProfile:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for a row or a response; `EmulationProfile(**row)` reads them back."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class ShippedProfile(EmulationProfile):
+    """A profile as rated; `source` cites its figures, `scaled` as the head of profiles.yaml."""
+
+    title: Text
+    kind: Literal["hdd", "sata-ssd", "sas-ssd", "nvme", "other"]
+    scaled: StrictBool
+    source: Text
+    note: Literal[""] = ""
+    scale: Literal[None] = None
+
+    def __post_init__(self) -> None:
+        if not self.throttles:
+            raise ValueError("limits no requests")
+
+    def on(
+        self,
+        real: Mapping[str, float | None] | None = None,
+        *,
+        memory_bytes: int | None = None,
+        scale: float | None = None,
+    ) -> EmulationProfile:
+        """Return the limits to set on a device, and in `note` how they came about.
+
+        `real`: the measured maxima of the device by name of the limit; without it the limits are
+        the rated ones. Raises EmulationUnavailable when the real device cannot do what the profile
+        asks for.
+        """
+        notes = [f"figures of {self.source}"]
+        limits: dict[str, int | None] = {}
+        for name, unit in UNITS.items():
+            rated: int | None = getattr(self, name)
+            measured = real.get(name) if real else None
+            limits[name] = rated
+            if rated is None or measured is None:
+                continue
+            if self.scaled:
+                reference: int = getattr(_shipped().reference, name)
+                ratio = measured / reference
+                if ratio < 1:
+                    limits[name] = _two_digits(rated * ratio)
+                    notes.append(
+                        f"{unit} scaled by {ratio:.2g}: this device does {measured:.0f} where "
+                        f"the reference NVMe does {reference}"
+                    )
+            elif measured < rated:
+                raise EmulationUnavailable(
+                    f"{self.name} needs {rated} {unit} and this device does only "
+                    f"{measured:.0f}: a slower device cannot stand for a faster one"
+                )
+        if real is None:
+            notes.append("the real device was not probed and may be slower than these limits")
+        limits["memory_bytes"] = self.memory_bytes if memory_bytes is None else memory_bytes
+        return EmulationProfile(self.name, self.kind, **limits, scale=scale, note="; ".join(notes))
+
+
+@dataclass(frozen=True, config=STRICT)
+class Profiles:
+    """The content of profiles.yaml, in its order; `scaled` profiles scale from `reference`."""
+
+    reference: EmulationProfile
+    profiles: Annotated[Named[str, ShippedProfile], Field(min_length=1)]
+
+
+def shipped_profiles() -> Mapping[str, ShippedProfile]:
+    """Return all of profiles.yaml by name, in its order. Raises InvalidDataFile."""
+    return _shipped().profiles
+
+
+@cache
+def _shipped() -> Profiles:
+    return read_data_file(_FILE, Profiles)
+
+
+def _two_digits(value: float) -> int:
+    """4582 -> 4600: probes differ a little from day to day and limits should not."""
+    return max(1, int(float(f"{value:.2g}")))

@@ -23,9 +23,8 @@ from benchmarks.emulation.device import (
     emulated_device,
     why_unavailable,
 )
-from benchmarks.emulation.groups import sweep_cgroups
+from benchmarks.emulation.groups import Disk, sweep_cgroups
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.walking import forget_cached

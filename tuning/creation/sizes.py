@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.counted import counted
-from benchmarks.emulation.shipped import throttles
+from benchmarks.emulation.profile import throttles
 from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour

@@ -13,8 +13,13 @@ from pydantic import (
     model_validator,
 )
 
-from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
-from benchmarks.emulation.shipped import NATIVE, shipped_profiles, throttles
+from benchmarks.emulation.profile import (
+    MAX_MEMORY_BYTES,
+    MIN_MEMORY_BYTES,
+    NATIVE,
+    shipped_profiles,
+    throttles,
+)
 from benchmarks.storage.kinds import DeviceKind
 from tuning.requests.fields import Cli, HostName, HostPath, Request
 from tuning.scale_model.sizes import MB

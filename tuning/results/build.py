@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmarks.emulation.shipped import NATIVE
+from benchmarks.emulation.profile import NATIVE
 from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
 from tuning.models import Candidate, Study, StudyState
@@ -95,7 +95,7 @@ def _device(device: Device) -> doc.DeviceFacts:
         device,
         name=str(device),
         emulation_name=profile.name if profile else NATIVE,
-        emulation_text=profile.text() if profile else "",
+        emulation_text=profile.label() if profile else "",
         emulation_limits=profile.limits if profile else "",
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from benchmarks.emulation.shipped import Profiles
+from benchmarks.emulation.profile import Profiles
 from tuning.catalogue.loader import Catalogue
 from tuning.configs.presets.loader import Preset
 from tuning.published.loader import Publications

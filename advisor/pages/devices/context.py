@@ -14,11 +14,11 @@ from advisor.charts.over_months import UNITS, DrawnPoint, months_figure, recent_
 from advisor.pages.devices.forms import KINDS
 from advisor.pages.lists import Listing, text_asked, with_words
 from advisor.wording.formatting import significant
-from benchmarks.emulation.shipped import NATIVE
+from benchmarks.emulation.profile import NATIVE
 from benchmarks.models import Device
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.comparison.history import BaselineHistory, Point
-from tuning.hosts.devices import known_devices
+from tuning.hosts.known import known_devices
 from tuning.models import Study
 from tuning.statistics.data import Metric
 from tuning.studies.waiting import mark_waiting

@@ -8,7 +8,7 @@ from django import forms
 
 from advisor.pages.hosts.fields import HostField, inventory_in_form
 from advisor.pages.request_fields import faults_of, field_of, form_field, given
-from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.emulation.profile import shipped_profiles
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.storage.kinds import DeviceKind, kind_words

@@ -27,7 +27,7 @@ from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.comparison.history import baseline_history
 from tuning.creation.devices import register_device
-from tuning.hosts.devices import answers_for
+from tuning.hosts.known import answers_for
 
 
 @require_http_methods(["GET", "POST"])

@@ -12,7 +12,7 @@ from django.forms.boundfield import BoundWidget
 from advisor.pages.devices.forms import DeviceFields, set_choices
 from advisor.pages.lists import read_id
 from advisor.pages.new_study.hosts import ChosenHosts
-from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles
+from benchmarks.emulation.profile import NATIVE, ShippedProfile, shipped_profiles, throttles
 from benchmarks.models import Device
 
 # In the folded part of the page, which opens if one of them has a value or an error.
