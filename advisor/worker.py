@@ -164,7 +164,7 @@ def _look_at_space(host_id: int) -> None:
     Once a day tidy up.
     """
     from advisor.upkeep.housekeeping import is_due, keep_house
-    from benchmarks.inventory.here import refresh_space
+    from benchmarks.inventory.inspection import refresh_space
     from benchmarks.models import Host
     from tuning.studies.datasets import note_datasets
     from tuning.studies.scheduler import is_measuring
@@ -181,7 +181,7 @@ def _look_at_space(host_id: int) -> None:
 @_for_this_host
 def inspect(host_id: int) -> None:
     """Look at this host and store what it has; later if something is measured on it."""
-    from benchmarks.inventory.here import inspect_here
+    from benchmarks.inventory.inspection import inspect_here
     from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
     from tuning.hosts.commands import inspect_again

@@ -13,8 +13,8 @@ from advisor.management.actions import add_actions, perform_action
 from advisor.management.command import AdvisorCommand
 from advisor.management.request_options import absolute_path
 from benchmarks.errors import BenchmarkError, NotListed
-from benchmarks.inventory.here import inspect_here
 from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.inspection import inspect_here
 from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host, ListedPath

@@ -55,7 +55,7 @@ def test_a_server_is_added_listed_and_removed(say: Any, mariadb_binary: ServerBi
 
 def test_a_device_is_added_listed_and_removed(say: Any, server_tmp: Path, settings: Any) -> None:
     place = server_tmp / "srv"
-    assert "srv: does not exist" in say("device", "add", place)
+    assert "srv: No such file" in say("device", "add", place)
     place.mkdir()
     assert f"studies may use {place}: " in say("device", "add", place)
     listed = say("device", "list")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +11,9 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from benchmarks.datafiles import faults
-from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.shipped import NATIVE, RealFigures, shipped_profiles
+from benchmarks.emulation.profile import NATIVE, EmulationProfile, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
-from benchmarks.inventory.host import FoundDirectory, HostInventory
+from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -67,128 +66,124 @@ class FoundDevice:
 def find_device(
     request: DeviceSpec, inventory: HostInventory, *, memory_bytes: int | None = None
 ) -> FoundDevice:
-    """The device on that host, as the host found it; its usual one where no path is named.
+    """Return the device on that host, as the host found it; its usual one where no path is named.
 
     `memory_bytes` is the limit of an emulated device for which none is asked. Raises NotListed,
     DeviceUnusable and EmulationUnavailable, with the obstacle.
     """
     with about("path"):
         data = inventory.directory(request.path)
-    log = None if request.log_dir is None else _find_log(request.log_dir, data, inventory)
+    log = None
+    if request.log_dir is not None:
+        with about("log_dir"):
+            log = inventory.directory(request.log_dir)
+            if log.identity.path == data.identity.path:
+                raise DeviceUnusable(
+                    f"{request.log_dir}: is the data directory; name another one for the logs"
+                )
     identity = data.identity.corrected(request.kind)
     # The limits of a kept device are no field of their own.
     with about("" if request.limits else "emulate" if request.emulate else "memory_mb"):
-        profile = _profile(request, identity, inventory, memory_bytes)
-        there = [found for found in (data, log) if found is not None]
-        if profile is not None and (missing := _why_not(profile, there, inventory)):
-            raise EmulationUnavailable(missing)
+        profile = request.limits or _profile(request, identity, inventory, memory_bytes)
+        problems = []
+        if profile is not None and profile.throttles:
+            problems += [one.throttle_problem for one in (data, log) if one is not None]
+        if profile is not None and profile.memory_bytes is not None:
+            problems.append(inventory.memory_limit_problem)
+        if why := next(filter(None, problems), ""):
+            raise EmulationUnavailable(why)
     return FoundDevice(identity, log.identity if log else None, profile, request.kind)
 
 
-def _find_log(named: Path, data: FoundDirectory, inventory: HostInventory) -> FoundDirectory:
-    with about("log_dir"):
-        log = inventory.directory(named)
-        if log.identity.path == data.identity.path:
-            raise DeviceUnusable(f"{named}: is the data directory; name another one for the logs")
-    return log
-
-
-def _why_not(
-    profile: EmulationProfile, there: Iterable[FoundDirectory], inventory: HostInventory
-) -> str:
-    """The reason why the profile cannot be had on that host, "" when it can."""
-    problems = [one.throttle_problem for one in there] if profile.throttles else []
-    if profile.memory_bytes is not None:
-        problems.append(inventory.memory_limit_problem)
-    return next(filter(None, problems), "")
-
-
 def device_row(host: Host, found: FoundDevice) -> Device:
-    """The row of this device, as it is found now; where another was in its place, a new one."""
+    """Return the row of this device as it is found now; a new one if another was in its place."""
+    data, log, limits = found.data, found.log, found.emulation
     with transaction.atomic():
         # Two that come with the same new device at once wait for each other here.
         Host.objects.select_for_update().get(pk=host.pk)
         identity = {
             "host": host,
-            "data_dir": str(found.data.path),
-            "log_dir": str(found.log.path) if found.log else "",
-            "emulation_label": found.emulation.label() if found.emulation else "",
+            "data_dir": str(data.path),
+            "log_dir": str(log.path) if log else "",
+            "emulation_label": limits.label() if limits else "",
             "retired_at": None,
         }
         row = Device.objects.filter(**identity).first()
-        if row is not None and not _is_same(row, found.data, found.log):
+        if row is not None and not _is_same(row, data, log):
             row.retired_at = timezone.now()
             row.save(update_fields=["retired_at"])
             row = None
         if row is None:
             row = Device(**identity, kind_correction=_known_correction(host, found))
-            row.emulation = found.emulation.as_dict() if found.emulation else None
-        _fill_in(row, found)
+            row.emulation = limits.as_dict() if limits else None
+        row.discovered_kind = (data.discovered_kind or data.kind).value
+        is_corrected = found.kind is not None and not row.is_throttled
+        _correct(row, found.kind if is_corrected else row.kind_correction)
+        if limits is not None and limits.throttles:
+            row.kind = limits.kind
+        row.block_device = data.block_device or ""
+        row.log_block_device = (log.block_device or "") if log else ""
+        row.model = data.model
+        row.file_system = data.file_system
+        row.scheduler = data.scheduler
+        row.identity = data.as_json()
+        row.log_identity = log.as_json() if log else {}
         row.save()
     return row
 
 
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     """Store the kind that a user sets for a device without limits; None: as detected."""
-    corrected = kind.value if kind else ""
-    device.kind_correction = "" if corrected == device.discovered_kind else corrected
-    device.kind = device.kind_correction or device.discovered_kind
+    _correct(device, kind)
     device.save(update_fields=["kind", "kind_correction"])
 
 
+def _correct(row: Device, kind: str | None) -> None:
+    row.kind_correction = "" if kind is None or kind == row.discovered_kind else str(kind)
+    row.kind = row.kind_correction or row.discovered_kind
+
+
 def _profile(
-    request: DeviceSpec,
-    data: DeviceIdentity,
-    inventory: HostInventory,
-    otherwise: int | None,
+    request: DeviceSpec, data: DeviceIdentity, inventory: HostInventory, otherwise: int | None
 ) -> EmulationProfile | None:
-    if request.limits is not None:
-        return request.limits
-    name = request.emulate
+    asked, scale = request.memory_bytes, request.scale
     try:
-        if name not in ("", NATIVE):
-            shipped = shipped_profiles().get(name)
+        if request.emulate not in ("", NATIVE):
+            shipped = shipped_profiles().get(request.emulate)
             if shipped is None:
                 known = ", ".join([NATIVE, *shipped_profiles()])
                 raise EmulationUnavailable(
-                    f"there is no emulated device {name!r}; there are {known}"
+                    f"there is no emulated device {request.emulate!r}; there are {known}"
                 )
-            asked = request.memory_bytes
-            memory_bytes = otherwise if asked is None else asked
-            figures = _real_figures(data, inventory)
-            return shipped.on(figures, memory_bytes=memory_bytes, scale=request.scale)
-        if request.memory_bytes is None:
+            limit = otherwise if asked is None else asked
+            return shipped.on(_real_figures(data, inventory), memory_bytes=limit, scale=scale)
+        if asked is None:
             return None
-        return EmulationProfile(
-            NATIVE, data.kind.value, memory_bytes=request.memory_bytes, scale=request.scale
-        )
+        return EmulationProfile(NATIVE, data.kind.value, memory_bytes=asked, scale=scale)
     except ValidationError as error:  # of limits that no server can have
         raise EmulationUnavailable(faults(error)) from error
 
 
-def _real_figures(data: DeviceIdentity, inventory: HostInventory) -> RealFigures | None:
+def _real_figures(
+    data: DeviceIdentity, inventory: HostInventory
+) -> Mapping[str, float | None] | None:
     """Return figures of the newest probe; None without a probe of this very device."""
-    probe = (
-        Probe.objects.filter(
-            device__host__name=inventory.name,
-            device__data_dir=str(data.path),
-            device__emulation_label="",
-            device__retired_at=None,
-            state=JobState.OK,
-        )
-        .select_related("device")
-        .defer("result")
-        .order_by("-pk")
-        .first()
+    probes = Probe.objects.filter(
+        device__host__name=inventory.name,
+        device__data_dir=str(data.path),
+        device__emulation_label="",
+        device__retired_at=None,
+        state=JobState.OK,
     )
+    probe = probes.select_related("device").defer("result").order_by("-pk").first()
     if probe is None or not _is_same(probe.device, data, None):
         return None
-    return RealFigures(
-        read_iops=probe.random_read_iops,
-        write_iops=probe.random_write_iops,
-        read_mb_s=probe.read_mb_s,
-        write_mb_s=probe.write_mb_s,
-    )
+    return {
+        "read_iops": probe.random_read_iops,
+        "write_iops": probe.random_write_iops,
+        "read_mb_s": probe.read_mb_s,
+        "write_mb_s": probe.write_mb_s,
+    }
 
 
 def _is_same(row: Device, data: DeviceIdentity, log: DeviceIdentity | None) -> bool:
@@ -206,21 +201,3 @@ def _known_correction(host: Host, found: FoundDevice) -> str:
         if row.found is not None and row.found.is_same_device(found.data):
             return row.kind_correction
     return ""
-
-
-def _fill_in(row: Device, found: FoundDevice) -> None:
-    data, log = found.data, found.log
-    row.discovered_kind = (data.discovered_kind or data.kind).value
-    if found.kind is not None and not row.is_throttled:
-        corrected = found.kind.value
-        row.kind_correction = "" if corrected == row.discovered_kind else corrected
-    row.kind = row.kind_correction or row.discovered_kind
-    if row.profile is not None and row.profile.throttles:
-        row.kind = row.profile.kind
-    row.block_device = data.block_device or ""
-    row.log_block_device = (log.block_device or "") if log else ""
-    row.model = data.model
-    row.file_system = data.file_system
-    row.scheduler = data.scheduler
-    row.identity = data.as_json()
-    row.log_identity = log.as_json() if log else {}

@@ -1,6 +1,6 @@
 """The inventory of a host: found there, stored with its row, read for planning.
 
-Plain data. Nothing here looks at a machine: `benchmarks.inventory.inspection` does, on the host.
+Nothing here looks at a machine: `benchmarks.inventory.inspection` does, on the host.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FoundDriver(Part):
 
 
 class MissingDriver(Part):
-    """A driver that cannot be used there, and what would help; "auto" where there is none."""
+    """A driver that cannot be used there, and what would help."""
 
     name: str
     reason: str
@@ -128,20 +128,20 @@ class HostInventory(Part):
         Raises NoServerFound where there is none at all, NotListed for a path that the host does
         not have, NotAServer or NoServerUser with the reason for one that it refused.
         """
-        if named is None:
-            if self.servers:
-                return self.servers[0]
-            for refused in self.refused_servers:
-                if refused.code == NoServerUser.code:  # which is the matter with all of them
-                    raise NoServerUser(refused.reason)
-            raise NoServerFound(self._no_server())
-        for found in self.servers:
-            if found.path == named:
-                return found
+        usable = [one for one in self.servers if named in (None, one.path)]
+        if usable:
+            return usable[0]
         for refused in self.refused_servers:
+            if refused.code == NoServerUser.code and named in (None, refused.path):
+                raise NoServerUser(refused.reason)  # which is the matter with all of them
             if refused.path == named:
-                nobody = refused.code == NoServerUser.code
-                raise (NoServerUser if nobody else NotAServer)(refused.reason)
+                raise NotAServer(refused.reason)
+        if named is None:
+            why = "; ".join(one.reason for one in self.refused_servers)
+            raise NoServerFound(
+                f"no mysqld on host {self.name}{f' ({why})' if why else ''}; run `make setup` "
+                "there, or `.venv/bin/python manage.py server add PATH`"
+            )
         raise NotListed(
             f"{named} is not a server that may be started on host {self.name}: "
             f"run `.venv/bin/python manage.py server add {named}` there"
@@ -163,22 +163,15 @@ class HostInventory(Part):
         listed = self.server_options.get(binary.digest)
         return None if not listed else frozenset(listed.split())
 
-    def _no_server(self) -> str:
-        why = "; ".join(one.reason for one in self.refused_servers)
-        return (
-            f"no mysqld on host {self.name}{f' ({why})' if why else ''}; run `make setup` there, "
-            "or `.venv/bin/python manage.py server add PATH`"
-        )
-
     def driver(self, named: str = AUTO) -> FoundDriver:
         """The driver of that name; with "auto" the host's first. Raises NoDriver."""
         for found in self.drivers:
             if named in (AUTO, found.name):
                 return found
-        for missing in self.missing_drivers:
-            if missing.name == named:
-                raise NoDriver(f"Host {self.name}: {missing.reason}")
-        known = [one.name for one in self.drivers] + [one.name for one in self.missing_drivers]
+        missing = [one for one in self.missing_drivers if named in (AUTO, one.name)]
+        if missing:
+            raise NoDriver(f"Host {self.name}: {' '.join(one.reason for one in missing)}")
+        known = [one.name for one in (*self.drivers, *self.missing_drivers)]
         choices = ", ".join([AUTO, *known])
         raise NoDriver(f"There is no workload driver {named!r}; there are: {choices}.")
 

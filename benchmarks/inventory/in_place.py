@@ -6,15 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.emulation.device import why_unavailable
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NotInspected, ServerChanged
+from benchmarks.errors import EmulationUnavailable, NotInspected, ServerChanged
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import options_text
 from benchmarks.inventory.stored import change_inventory
 from benchmarks.models import Device, Server
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.handover import give
-from benchmarks.ownership.ours import make_ours
-from benchmarks.processes.child import check_reachable
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.identity import DeviceIdentity
@@ -53,27 +49,12 @@ def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | 
 
 
 def check_measurable(device: Device) -> None:
-    """Try what every run on the device needs, in the process that is going to measure.
+    """Try what every run on the device needs, before a dataset is loaded there.
 
-    Raises DeviceUnusable when another device is in its place or the server's user cannot reach
-    the directory for redo logs, EmulationUnavailable when its limits cannot be set.
+    Raises DeviceUnusable when another device is in its place, EmulationUnavailable when its limits
+    cannot be set.
     """
     check_still_there(device)
-    layout = device.layout
     profile = device.profile
-    if profile is not None and (missing := why_unavailable(profile, layout.directories)):
-        raise EmulationUnavailable(f"{device}: {missing}")
-    folder = layout.run_log_dir("check")
-    if folder is None:
-        return
-    try:
-        make_ours(folder.parent.parent)
-        make_ours(folder.parent)
-        delete(folder)
-        folder.mkdir(mode=0o700)
-        give(folder)
-        check_reachable(folder)
-    except OSError as error:
-        raise DeviceUnusable(f"{folder}: {error.strerror}") from error
-    finally:
-        delete(folder)
+    if profile is not None and (why := why_unavailable(profile, device.layout.directories)):
+        raise EmulationUnavailable(f"{device}: {why}")

@@ -1,14 +1,18 @@
-"""Looks at the machine that this runs on: what could be started and measured here."""
+"""Looks at the machine that this runs on, and stores what could be started and measured here."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import transaction
 
 from benchmarks.drivers.select import DRIVERS, find_driver
 from benchmarks.emulation.device import why_unavailable
@@ -16,19 +20,31 @@ from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
 from benchmarks.errors import DeviceFull, DeviceUnusable, NoDriver, NoServerUser, NotAServer
 from benchmarks.host.memory import host_memory, memory_budget
 from benchmarks.inventory.host import (
-    AUTO,
     FoundDirectory,
     FoundDriver,
     HostInventory,
     MissingDriver,
     Refused,
 )
+from benchmarks.inventory.stored import (
+    DEVICE,
+    SERVER,
+    always_known,
+    change_inventory,
+    known_inventory,
+    list_paths,
+    listed_paths,
+    store_inventory,
+)
+from benchmarks.models import Host
 from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary, identify, known_options
 from benchmarks.storage.identify import check_device, identify_device, supports_direct_io
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.reserve import reserve_bytes, room_of
 from benchmarks.telemetry import cpu
+
+FoundT = TypeVar("FoundT")
 
 # Packages put mysqld where an ordinary user's PATH does not look.
 _SERVER_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
@@ -39,37 +55,67 @@ _THROTTLE = EmulationProfile(
 )
 
 
-def inspect_host(
-    name: str,
-    *,
-    installed_servers: Path,
-    default_device: Path,
-    servers: Collection[Path] = (),
-    devices: Collection[Path] = (),
-    code_version: str = "",
-    load_address: str = "",
-    load_needs_tls: bool = False,
+def inspect_here(
+    host: Host, *, servers: Collection[Path] = (), devices: Collection[Path] = ()
 ) -> HostInventory:
-    """The inventory of this machine, called `name`.
+    """Look at this machine, which is `host`, and store its inventory.
 
-    `default_device` is made if it is missing. `servers` and `devices` are what may be used beside
-    what is found. What cannot be used, and why, is part of the inventory; nothing is raised.
+    `servers` and `devices` are named by somebody with a shell here: those that can be used are
+    listed from then on, the others leave no trace. Looks again when another process listed a path
+    meanwhile.
     """
-    programs, refused_servers = _servers(server_candidates(installed_servers), servers)
-    there, refused_directories = _directories(default_device, devices)
+    while True:
+        listed = {subject: listed_paths(host, subject) for subject in (SERVER, DEVICE)}
+        found = inspect_host(
+            host.name,
+            servers=[*settings.LISTED_SERVERS, *listed[SERVER], *servers],
+            devices=[*settings.LISTED_DEVICES, *listed[DEVICE], *devices],
+        )
+        with transaction.atomic():
+            Host.objects.select_for_update().get(pk=host.pk)
+            if any(listed_paths(host, subject) != paths for subject, paths in listed.items()):
+                continue
+            list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))
+            list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
+            slips = {*servers, *devices} - always_known(host)
+            refused = {
+                name: tuple(one for one in getattr(found, name) if one.path not in slips)
+                for name in ("refused_servers", "refused_directories")
+            }
+            store_inventory(host, found.model_copy(update=refused))
+        return found
+
+
+def inspect_host(
+    name: str, *, servers: Collection[Path] = (), devices: Collection[Path] = ()
+) -> HostInventory:
+    """Return the inventory of this machine, called `name`.
+
+    The default device is made if it is missing. `servers` and `devices` are what may be used
+    beside what is found. The inventory also says what cannot be used, and why. Raises nothing.
+    """
+    default = settings.DEFAULT_DEVICE
+    programs, refused_servers = _sort(
+        [*server_candidates(settings.INSTALLED_SERVERS_DIR), *servers], identify
+    )
+    with suppress(OSError):  # it is refused then, with the reason
+        default.mkdir(parents=True, exist_ok=True)
+        default.chmod(0o755)  # whatever the umask: the server's user has to pass through
+    directories, refused_directories = _sort([default, *devices], inspect_directory)
     drivers, missing = _drivers()
+    kept = _once_each(programs, servers)
     return HostInventory(
         name=name,
         inspected_at=datetime.now(UTC),
-        code_version=code_version,
-        servers=tuple(programs),
-        server_options={one.digest: options_text(one) for one in programs},
-        refused_servers=tuple(refused_servers),
+        code_version=settings.CODE_VERSION,
+        servers=kept,
+        server_options={one.digest: options_text(one) for one in kept},
+        refused_servers=refused_servers,
         drivers=tuple(drivers),
         missing_drivers=tuple(missing),
-        default_directory=default_device,
-        directories=tuple(there),
-        refused_directories=tuple(refused_directories),
+        default_directory=default,
+        directories=tuple(directories),
+        refused_directories=refused_directories,
         memory_bytes=host_memory(),
         memory_budget_bytes=memory_budget(),
         logical_cpus=len(os.sched_getaffinity(0)),
@@ -77,41 +123,35 @@ def inspect_host(
         cpu_hz=cpu.cpu_frequency_hz(),
         open_files=open_files(),
         memory_limit_problem=why_unavailable(_MEMORY_LIMIT, []),
-        load_address=load_address,
-        load_needs_tls=load_needs_tls,
+        load_address=settings.LOAD_ADDRESS,
+        load_needs_tls=settings.LOAD_TLS,
     )
 
 
-def server_candidates(installed_dir: Path, search_path: str | None = None) -> list[Path]:
-    """Paths that are probably server programs, the one that studies use by default first.
-
-    `search_path` defaults to PATH and the usual server folders.
-    """
-    if search_path is None:
-        search_path = os.pathsep.join([os.environ.get("PATH", ""), *_SERVER_FOLDERS])
-    found = [
-        Path(there)
-        for name in ("mysqld", "mariadbd")
-        if (there := shutil.which(name, path=search_path)) is not None
-    ]
+def server_candidates(installed_dir: Path) -> list[Path]:
+    """Return paths that are probably server programs, the default of studies first."""
+    search_path = os.pathsep.join([os.environ.get("PATH", ""), *_SERVER_FOLDERS])
+    there = [shutil.which(name, path=search_path) for name in ("mysqld", "mariadbd")]
     installed = [installed_dir / path for path in _INSTALLED]
-    return [*found, *(path for path in installed if path.exists())]
+    return [
+        *(Path(path) for path in there if path is not None),
+        *(path for path in installed if path.exists()),
+    ]
 
 
 def options_text(binary: ServerBinary) -> str:
-    """The names of a server's options, for its inventory; "" if it does not list them."""
+    """Return the names of a server's options, for its inventory; "" if it does not list them."""
     try:
         return " ".join(sorted(known_options(binary)))
     except NotAServer:
         return ""
 
 
-def inspect_directory(named: Path) -> FoundDirectory:
-    """The directory and what stores it; raises DeviceUnusable if it cannot be written to.
+def inspect_directory(path: Path) -> FoundDirectory:
+    """Return an absolute path and what stores it; DeviceUnusable if it cannot be written to.
 
     One that is full stays one of the host's: what it has free is looked at again and again.
     """
-    path = absolute(named)
     with suppress(DeviceFull):
         check_device(path)
     identity = identify_device(path)
@@ -121,79 +161,61 @@ def inspect_directory(named: Path) -> FoundDirectory:
         file_system=path.stat().st_dev,
         direct_io=supports_direct_io(path),
         reserve_bytes=reserve_bytes(identity.total_bytes),
-        datasets=tuple(_datasets(path)),
+        datasets=_datasets(path),
         throttle_problem=why_unavailable(_THROTTLE, [identity.path]),
     )
 
 
-def space_of(there: FoundDirectory) -> FoundDirectory:
-    """Return the directory with its present free space and datasets; unchanged if it is away."""
-    try:
-        free = room_of(there.path).free
-        is_here = there.path.stat().st_dev == there.file_system
-    except OSError:
-        return there
-    if not is_here:  # another file system, or none any more, is mounted there
-        return there
-    identity = replace(there.identity, free_bytes=free)
-    datasets = tuple(_datasets(there.path))
-    return there.model_copy(update={"identity": identity, "datasets": datasets})
+def refresh_space(host: Host) -> None:
+    """Store what fills and empties by itself: free space and datasets of the known directories.
 
-
-def is_news(there: FoundDirectory, before: FoundDirectory) -> bool:
-    """Whether its datasets or a percent of its free space differ from what was known of it."""
-    moved = abs(there.identity.free_bytes - before.identity.free_bytes)
-    return there.datasets != before.datasets or moved * 100 > there.identity.total_bytes
-
-
-def inspect_default(path: Path) -> FoundDirectory:
-    """The directory of a study that names none; it is made here. Raises DeviceUnusable."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o755)  # whatever the umask: the server's user has to pass through
-    except OSError as error:
-        raise DeviceUnusable(f"{path}: {error.strerror}") from error
-    return inspect_directory(path)
-
-
-def absolute(path: Path) -> Path:
-    """The path as seen from here, links and all; raises DeviceUnusable for ~nobody."""
-    try:
-        return path.expanduser().absolute()
-    except RuntimeError as error:
-        raise DeviceUnusable(f"{path}: {error}") from error
-
-
-def _servers(
-    likely: Iterable[Path], named: Collection[Path]
-) -> tuple[list[ServerBinary], list[Refused]]:
-    """The first of two likely names of one program counts; a named program keeps its name."""
-    found: list[ServerBinary] = []
-    refused: list[Refused] = []
-    programs: set[tuple[str, Path]] = set()
-    for path in dict.fromkeys([*likely, *named]):
+    Writes only for other datasets or a percent of the space. A directory that is away, or where
+    another file system is mounted now, keeps its figures until it is inspected.
+    """
+    known = known_inventory(host)
+    changed: dict[Path, FoundDirectory] = {}
+    for there in known.directories if known else ():
         try:
-            binary = identify(path)
-        except (NoServerUser, NotAServer) as error:
-            refused.append(Refused(path=path, code=error.code, reason=str(error)))
+            free = room_of(there.path).free
+            if there.path.stat().st_dev != there.file_system:
+                continue
+        except OSError:
             continue
-        program = binary.digest, binary.path.resolve()
-        if program not in programs or path in named:
-            found.append(binary)
-        programs.add(program)
-    return found, refused
+        before, datasets = there.identity, _datasets(there.path)
+        moved = abs(free - before.free_bytes) * 100 > before.total_bytes
+        if moved or datasets != there.datasets:
+            now = {"identity": replace(before, free_bytes=free), "datasets": datasets}
+            changed[there.path] = there.model_copy(update=now)
+    if changed:
+        change_inventory(host, lambda found: _with(found, changed))
 
 
-def _directories(
-    default: Path, devices: Collection[Path]
-) -> tuple[list[FoundDirectory], list[Refused]]:
+def _with(found: HostInventory, changed: dict[Path, FoundDirectory]) -> HostInventory:
+    directories = tuple(changed.get(there.path, there) for there in found.directories)
+    return found.model_copy(update={"directories": directories})
+
+
+def _sort(
+    paths: Iterable[Path], look: Callable[[Path], FoundT]
+) -> tuple[list[FoundT], tuple[Refused, ...]]:
+    """Look at each path once; return what can be used, and what cannot with its reason."""
     found, refused = [], []
-    for path in dict.fromkeys([default, *devices]):
+    for path in dict.fromkeys(paths):
         try:
-            found.append(inspect_default(path) if path == default else inspect_directory(path))
-        except DeviceUnusable as error:
+            found.append(look(path))
+        except (DeviceUnusable, NoServerUser, NotAServer) as error:
             refused.append(Refused(path=path, code=error.code, reason=str(error)))
-    return found, refused
+    return found, tuple(refused)
+
+
+def _once_each(
+    programs: Collection[ServerBinary], named: Collection[Path]
+) -> tuple[ServerBinary, ...]:
+    """The first of two likely names of one program counts; a named program keeps its name."""
+    first: dict[tuple[str, Path], ServerBinary] = {}
+    for binary in programs:
+        first.setdefault((binary.digest, binary.path.resolve()), binary)
+    return tuple(one for one in programs if one.path in named or one in first.values())
 
 
 def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
@@ -205,20 +227,13 @@ def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
         except (NoDriver, NoServerUser) as error:
             missing.append(MissingDriver(name=name, reason=str(error)))
         else:
-            found.append(
-                FoundDriver(name=driver.name, version=driver.version, encrypts=driver.encrypts)
-            )
-    if not found:
-        try:
-            find_driver()
-        except (NoDriver, NoServerUser) as error:
-            missing.insert(0, MissingDriver(name=AUTO, reason=str(error)))
+            found.append(FoundDriver(name=name, version=driver.version, encrypts=driver.encrypts))
     return found, missing
 
 
-def _datasets(path: Path) -> list[str]:
-    folder = DeviceLayout(path).root / "datasets"
+def _datasets(path: Path) -> tuple[str, ...]:
     try:
-        return sorted(one.name for one in folder.iterdir() if one.is_dir())
+        folders = [one.name for one in DeviceLayout(path).datasets_dir.iterdir() if one.is_dir()]
     except OSError:
-        return []
+        return ()
+    return tuple(sorted(folders))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,6 +13,8 @@ from pydantic import ValidationError
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Host, ListedPath
+
+SERVER, DEVICE = ListedPath.Subject.SERVER, ListedPath.Subject.DEVICE
 
 
 def inventory_of(host: Host) -> HostInventory:
@@ -47,24 +48,6 @@ def store_inventory(host: Host, found: HostInventory) -> None:
     """Store it with the host's row; the time is the database's."""
     host.inventory = found.as_json()
     Host.objects.filter(pk=host.pk).update(inventory=host.inventory, inspected_at=Now())
-
-
-def was_changed(host: Host, since: Any) -> bool:
-    """Whether another process has stored more than free space since `host.inventory` was that.
-
-    In a transaction: nobody else stores anything until it ends.
-    """
-    now = Host.objects.select_for_update().get(pk=host.pk).inventory
-    return _but_space(now) != _but_space(since)
-
-
-def _but_space(document: Any) -> Any:
-    """An inventory of any version without what fills and empties by itself."""
-    directories = [
-        one | {"datasets": (), "identity": one["identity"] | {"free_bytes": 0}}
-        for one in document.get("directories", ())
-    ]
-    return document | {"directories": directories}
 
 
 def change_inventory(host: Host, change: Callable[[HostInventory], HostInventory]) -> None:

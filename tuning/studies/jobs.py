@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
-from benchmarks.inventory.here import refresh_space
+from benchmarks.inventory.inspection import refresh_space
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.kinds import Ending, Job, JobKind

@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.source import source_of
-from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
+from benchmarks.inventory.inspection import refresh_space
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.models import RunState, Server
 from benchmarks.outcomes import Outcome
