@@ -13,7 +13,7 @@ from advisor.api.paging import Page, PageQuery, page_of, without_bulk
 from advisor.api.schemas import devices as schemas
 from benchmarks.models import Device, Probe
 from tuning.creation.devices import register_device as register
-from tuning.hosts.devices import KnownDevice, known_devices
+from tuning.hosts.known import KnownDevice, known_devices
 from tuning.requests.device import DeviceRequest
 
 router = Router(tags=["devices"])

@@ -114,7 +114,7 @@ def test_a_host_is_asked_to_look(
     answer = post(api, address)
     assert (answer.status_code, answer.json()["subject"]) == (202, "host")
     answer = post(api, address, {"path": str(tmp_path / "x")})
-    assert answer.json()["waiting"] == f"host {host} is looking"
+    assert answer.json()["waiting"].startswith(f"host {host} looks as soon as")
     assert execute(InspectionKind(), answer.json()["id"])
     found = api.get(f"/api/v1/inspections/{answer.json()['id']}/").json()
     assert (found["state"], found["reason_code"]) == ("failed", "device_unusable")

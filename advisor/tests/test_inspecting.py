@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,9 +76,7 @@ def test_a_server_that_an_administrator_types_in_is_inspected_and_listed(
 ) -> None:
     row = inspect_server(host, str(mariadb_binary.path), lists=True)
     assert sent == [(InspectionKind.task, row.pk)]
-    assert waiting_text(row) == f"host {host} is looking"
-    Inspection.objects.update(queued_at=Now() - timedelta(seconds=20))
-    assert "something else is measured on the machine" in waiting_text(row)
+    assert "as soon as nothing is measured" in waiting_text(row)
     assert done(row).state == "ok"
     assert row.answer == {
         "path": str(mariadb_binary.path),
@@ -169,7 +166,7 @@ def test_an_inspection_waits_for_the_run_and_the_next_run_for_it(
     _, run = measured_run(host)
     row = inspect_again(host)
     assert sent == []
-    assert "is measuring, and looks when its current job ends" in waiting_text(row)
+    assert "as soon as nothing is measured" in waiting_text(row)
     with measuring_alone() as held:
         assert held
         assert not execute(InspectionKind(), row.pk)  # a message that came too early
@@ -209,7 +206,7 @@ def test_a_worker_that_starts_beside_a_measurement_looks_later(
         looked.append(found)
         return made_up_host()
 
-    monkeypatch.setattr("benchmarks.inventory.here.inspect_here", look)
+    monkeypatch.setattr("benchmarks.inventory.inspection.inspect_here", look)
     with measuring_alone() as held:
         assert held
         worker.inspect()

@@ -16,7 +16,7 @@ from advisor.tests import factories
 from advisor.tests.drawn import flat, words
 from benchmarks.models import Host, Run, RunState
 from tuning.hosts import overview
-from tuning.hosts.devices import known_devices
+from tuning.hosts.known import known_devices
 from tuning.models import Candidate, EventKind, Recommendation, Study, StudyState
 from tuning.studies.events import note_run
 
@@ -94,7 +94,6 @@ def test_it_says_what_runs_and_asks_again_only_for_that(admin_client: Client) ->
     text = text_of(admin_client, HOME)
     assert f"Measuring {study.name} on db-host-1" in text
     assert f"{name}, block 1, warming up" in text
-    assert "4 runs finished" in text  # not of how many: only this block is queued
     stamp = admin_client.get(HOME).context["stamp"]
     live = reverse("home-live") + f"?seen={stamp}"
     answer = admin_client.get(live)

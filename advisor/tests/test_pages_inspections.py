@@ -54,7 +54,7 @@ def test_another_directory_is_inspected_and_then_measured(
     row = Inspection.objects.get()
     live = reverse("inspection-live", args=[row.pk])
     assert f'hx-get="{live}"' in text
-    assert f"asked</span> host {host} is looking" in text
+    assert f"asked</span> host {host} looks as soon as" in text
     assert "asked</span>" in text_of(admin_client, live)
     assert "HX-Trigger" not in admin_client.get(live).headers
     assert execute(InspectionKind(), row.pk)

@@ -25,7 +25,7 @@ from tuning.requests.fields import MAX_PATH
 from tuning.studies.absence import close_what_was_cancelled, stop_study
 from tuning.studies.datasets import deletable, noted_datasets
 from tuning.studies.revision import bump_host
-from tuning.studies.scheduler import advance_host, is_measuring
+from tuning.studies.scheduler import advance_host
 from tuning.studies.waiting import (
     by_and_reason,
     check_not_retired,
@@ -37,8 +37,6 @@ from tuning.studies.waiting import (
 MAX_WAITING = 20
 #: Answers are of use for as long as a form is being filled in.
 _KEPT = timedelta(days=1)
-#: An idle host looks within two seconds; another home on its machine may be measuring.
-_SOON = timedelta(seconds=10)
 
 
 def inspect_again(host: Host, user: Any = None) -> Inspection:
@@ -103,14 +101,11 @@ def waiting_text(row: Inspection) -> str:
     """Return why an inspection is not finished, without a full stop; "" once it is."""
     if row.is_finished:
         return ""
-    if row.state == JobState.QUEUED:
-        if is_silent(row.host_id):
-            return f"waits for the worker of host {row.host}, which does not report"
-        if is_measuring(row.host_id):
-            return f"waits: host {row.host} is measuring, and looks when its current job ends"
-        if Inspection.objects.filter(pk=row.pk, queued_at__lt=Now() - _SOON).exists():
-            return f"waits: something else is measured on the machine of host {row.host}"
-    return f"host {row.host} is looking"
+    if row.state != JobState.QUEUED:
+        return f"host {row.host} is looking"
+    if is_silent(row.host_id):
+        return f"waits for the worker of host {row.host}, which does not report"
+    return f"host {row.host} looks as soon as nothing is measured on its machine"
 
 
 def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> Probe:
@@ -186,7 +181,6 @@ def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     Raises TuningError: already_drained, host_retired.
     """
     drained_by, why = by_and_reason(by, reason)
-    check_can_drain(host)
     _set(host, check_can_drain, drained_at=Now(), drained_by=drained_by, drain_reason=why)
     bump_host(host.pk)
 
@@ -249,10 +243,7 @@ def check_can_unretire(host: Host) -> None:
 
 
 def _set(host: Host, check: Callable[[Host], None], **columns: Any) -> None:
-    """Set or empty a state of the host. `check` raises where another user did so before."""
-    at = next(name for name in columns if name.endswith("_at"))
-    unchanged = {f"{at}__isnull": columns[at] is not None}
-    is_new = Host.objects.filter(pk=host.pk, **unchanged).update(**columns)
+    host.refresh_from_db()  # another user may have been faster
+    check(host)
+    Host.objects.filter(pk=host.pk).update(**columns)
     host.refresh_from_db()
-    if not is_new:
-        check(host)

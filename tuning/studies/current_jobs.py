@@ -85,11 +85,6 @@ _IN_USE = Host.objects.filter(retired_at=None).order_by()
 Jobs = dict[int, CurrentJob]
 
 
-def measured_runs() -> QuerySet[Run]:
-    """Return the runs that hosts in use measure now, at most one on each."""
-    return Run.objects.filter(host__in=_IN_USE, state=RunState.RUNNING)
-
-
 def live_run(study_id: int) -> LiveRun | None:
     """Return the study's run that is driven now; None while nothing is driven."""
     driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
@@ -107,15 +102,12 @@ def current_throughput(seconds: list[LiveSecond]) -> float | None:
     return 60 * sum(seen) / len(seen) if seen else None
 
 
-def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None) -> Jobs:
-    """Return what each host does, by its id.
-
-    of: ids of hosts; None for all in use. newest: at most so many runs, of the newest studies.
-    """
+def current_jobs(of: Collection[int] | None = None) -> Jobs:
+    """Return what each host does, by its id. of: ids of hosts; None for all in use."""
     hosts: Collection[int] | QuerySet[Host] = _IN_USE if of is None else of
     there: dict[str, Any] = {"host__in": hosts, "state": JobState.RUNNING}
     columns = "host", "step", "started_at", "slot__study", "slot__study__name", "device"
-    runs = Run.objects.filter(**there).order_by("-slot__study_id", "host_id")
+    runs = Run.objects.filter(**there)
     tests = CrashTest.objects.filter(**there)
     probes = Probe.objects.filter(device__host__in=hosts, state=JobState.RUNNING)
     loads = LoadJob.objects.filter(**there)
@@ -123,7 +115,7 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     found: Jobs = {}
     for *seen, live, workload, name, block in runs.values_list(
         *columns, "live", "workload__name", "slot__candidate__name", "slot__block"
-    )[:newest]:
+    ):
         what, unit = f"{name}, block {block}", unit_of(workload)
         found |= _of_study(HostState.MEASURING, what, seen, live or (), unit)
     for *seen, name in tests.values_list(*columns, "slot__candidate__name"):

@@ -13,7 +13,7 @@ from benchmarks.models import Device, JobState, Probe
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.knob import Durability
-from tuning.hosts.devices import KnownDevice
+from tuning.hosts.known import KnownDevice
 
 
 class ProbeSummary(NamedDevice, ModelSchema):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -12,11 +12,13 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import named_answers
+from benchmarks.models import Host
 from tuning.hosts.known import KnownHost, hosts, known_hosts
-from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
+from tuning.hosts.overview import Answer, overview, running_jobs, study_counts
 from tuning.models import Study
 from tuning.results.document import Answer as StudyAnswer
 from tuning.stored_documents import documents_of
+from tuning.studies.current_jobs import CurrentJob
 
 # Before there is a study so many hosts are named.
 _MAX_HOSTS = 50
@@ -31,9 +33,9 @@ def home_context() -> dict[str, Any]:
         "ended": [(study, named_answers(study)) for study in seen.ended],
         "several_hosts": seen.hosts > 1,
         "is_fine": not (seen.problems or seen.failed or seen.troubled),
-        **_running(seen.counts.stamp, seen.running, seen.running_left),
+        **_running(_stamp(seen.counts), seen.running, seen.running_left),
     }
-    if not seen.counts.all:
+    if not seen.counts["all"]:
         first = known_hosts(hosts().filter(retired_at=None)[:_MAX_HOSTS])
         context |= {"first_hosts": first, "can_measure": any(map(_can_measure, first))}
     return context
@@ -51,10 +53,14 @@ def jobs_context(stamp: str) -> dict[str, Any]:
     return _running(stamp, *running_jobs())
 
 
-def _running(stamp: str, jobs: Sequence[RunningJob], left: int) -> dict[str, Any]:
+def _running(stamp: str, jobs: Sequence[tuple[Host, CurrentJob]], left: int) -> dict[str, Any]:
     """Each job with the word and the badge of its state."""
-    shown = [(one, STATE_WORDS[one.job.state], TONES[one.job.state]) for one in jobs]
+    shown = [(host, job, STATE_WORDS[job.state], TONES[job.state]) for host, job in jobs]
     return {"stamp": stamp, "jobs": shown, "jobs_left": left}
+
+
+def _stamp(counts: Mapping[str, int]) -> str:
+    return ".".join(map(str, counts.values()))
 
 
 def _can_measure(known: KnownHost) -> bool:
@@ -73,7 +79,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 def home_live(request: HttpRequest) -> HttpResponse:
     """The response to htmx: what runs now. A study that has begun or ended is a new page."""
-    stamp = study_counts().stamp
+    stamp = _stamp(study_counts())
     if request.GET.get("seen", stamp) != stamp:
         return HttpResponseClientRefresh()
     return render(request, "home/_running.html", jobs_context(stamp))
