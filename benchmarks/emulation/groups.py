@@ -149,19 +149,10 @@ class Group:
                 if error.errno != errno.EBUSY or time.monotonic() > deadline:
                     log.error("cannot remove the cgroup %s: %s", self.directory, error.strerror)
                     return False
-            self._kill()
+            for pid in self.pids():  # only what was started through us is in here
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(_POLL_S)
-
-    def _kill(self) -> None:
-        """Only what was started through us is in here; a pid is checked again once pinned."""
-        for pid in self.pids():
-            with contextlib.suppress(OSError):
-                descriptor = os.pidfd_open(pid)
-                try:
-                    if pid in self.pids():
-                        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-                finally:
-                    os.close(descriptor)
 
     def _limit_io(self, profile: EmulationProfile, disk: Disk) -> None:
         limits = {
