@@ -171,14 +171,14 @@ def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) 
 
 def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Client) -> None:
     device = emulated()
-    result = replace(probes.probe_result(), emulated=HDD.text("nvme0n1"))
+    result = replace(probes.probe_result(), emulated=f"{HDD.label()} on nvme0n1")
     probe = factories.probed(device, result)
     for text in (
         text_of(admin_client, "device-detail", device.pk),
         text_of(admin_client, "probe-detail", device.pk, probe.pk),
     ):
         assert ">emulated<" in text
-        assert HDD.text("nvme0n1") in text
+        assert f"{HDD.label()} on nvme0n1" in text
     text = text_of(admin_client, "device-detail", device.pk)
     assert "--emulate hdd --memory-limit 420" in text
     assert reverse("device-kind", args=[device.pk]) not in text

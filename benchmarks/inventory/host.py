@@ -171,7 +171,7 @@ class HostInventory(Part):
         missing = [one for one in self.missing_drivers if named in (AUTO, one.name)]
         if missing:
             raise NoDriver(f"Host {self.name}: {' '.join(one.reason for one in missing)}")
-        known = [one.name for one in (*self.drivers, *self.missing_drivers)]
+        known = [one.name for one in self.drivers] + [one.name for one in self.missing_drivers]
         choices = ", ".join([AUTO, *known])
         raise NoDriver(f"There is no workload driver {named!r}; there are: {choices}.")
 

@@ -57,8 +57,9 @@ def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
         probe, active, ended = probes.get(device.pk, (None, None, None))
         if probe and ended and ended.pk < probe.pk:
             ended = None
-        best, *others = answers.get(device.pk) or [None]
-        known.append(KnownDevice(device, probe, active, ended, best, len(others)))
+        found = answers.get(device.pk, [])
+        best = found[0] if found else None
+        known.append(KnownDevice(device, probe, active, ended, best, len(found[1:])))
     return known
 
 
