@@ -34,8 +34,8 @@ from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.catalogue.knob import Durability
-from tuning.configs.knobs import config_hash
 from tuning.configs.line import Fate, LineResult
+from tuning.configs.values import config_hash
 from tuning.models import (
     Candidate,
     DurabilityClass,

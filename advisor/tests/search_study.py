@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from advisor.tests import factories
 from benchmarks.models import Config, Run
-from tuning.configs.knobs import config_hash
+from tuning.configs.values import config_hash
 from tuning.models import Candidate, Slot, SlotPurpose, Study, StudyState
 from tuning.results.search import learn_knobs
 from tuning.results.study_rows import StudyRows

@@ -7,7 +7,7 @@ from django.test import Client
 
 from advisor.tests import factories
 from benchmarks.models import Config
-from tuning.configs.knobs import config_hash
+from tuning.configs.values import config_hash
 from tuning.models import Study
 
 SAID = "performance_schema and sys: statement digests"

@@ -16,7 +16,7 @@ from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Action, Note
 from tuning.configs.situation import DeviceFacts
 from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
 from tuning.tests.export_cases import facts, flat, rendered

@@ -23,7 +23,7 @@ from benchmarks.models import (
     Server,
 )
 from benchmarks.storage.kinds import DeviceKind
-from tuning.configs.knobs import config_hash
+from tuning.configs.values import config_hash
 from tuning.creation.create import create_study
 from tuning.creation.earlier_studies import MissedBefore
 from tuning.creation.plan import plan_of

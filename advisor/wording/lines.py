@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.spaces import knob_text
-from tuning.configs.notes import Action
+from tuning.configs.line import Action
 from tuning.results.document import Ablation, CandidateFacts, LinesEffect
 from tuning.statistics.confirmation import RemovalState
 

@@ -58,10 +58,6 @@ class Cost:
     values: Values = frozenset()
     above: Number | None = None
 
-    def __post_init__(self) -> None:
-        if bool(self.values) == (self.above is not None):
-            raise ValueError("one of `values` and `above`")
-
     def matches(self, value: str) -> bool:
         """Whether a normalised value has this cost."""
         return value in self.values if self.above is None else float(value) > self.above

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, StrictInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Number, Some
@@ -69,16 +68,6 @@ class WorthTesting:
     high: Annotated[Number, Field(gt=0)] | None = Field(default=None, validation_alias="to")
     values: Words = ()
 
-    def __post_init__(self) -> None:
-        if (self.low is None) != (self.high is None):
-            raise ValueError("`from` and `to` must be given together")
-        if (self.low is None) != bool(self.values):
-            raise ValueError("either `from` and `to` or `values` must be given")
-        if self.of is not None and self.low is None:
-            raise ValueError("`of` requires `from` and `to`")
-        if self.low is not None and self.high is not None and self.low > self.high:
-            raise ValueError("`from` is above `to`")
-
     def bounds(self, resources: HostResources) -> tuple[float, float] | None:
         """Smallest and largest value on that host, before the limits of a server are applied."""
         if self.low is None or self.high is None:
@@ -110,11 +99,6 @@ class DurabilityRule:
     above: Number | None = None
     only_with: Frozen[Name, Values] = Field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        given = (bool(self.values), bool(self.not_values), self.above is not None)
-        if sum(given) != 1:
-            raise ValueError("exactly one of `values`, `not_values` and `above` must be given")
-
     def matches(self, value: str, knobs: Mapping[str, str]) -> bool:
         """Whether the rule applies to `value`, given the other normalised `knobs`."""
         if any(knobs.get(name) not in allowed for name, allowed in self.only_with.items()):
@@ -122,32 +106,6 @@ class DurabilityRule:
         if self.above is not None:
             return float(value) > self.above
         return value in self.values or (bool(self.not_values) and value not in self.not_values)
-
-
-_NUMBERS = {
-    Kind.BYTES: re.compile(r"[0-9]+"),
-    Kind.INT: re.compile(r"-?[0-9]+"),
-    Kind.FLOAT: re.compile(r"-?[0-9]+(\.[0-9]+)?"),
-}
-
-
-def _conflicts(kind: Kind, facts: Facts) -> Iterator[str]:
-    """Errors in the defaults, at each release with a change."""
-    changes = (facts.default, facts.limits, facts.values)
-    for version in sorted({version for timeline in changes for version, _ in timeline}):
-        default, values = facts.default.at(version), facts.values.at(version)
-        limits = facts.limits.at(version)
-        allowed = values or (("ON", "OFF") if kind is Kind.BOOL else ())
-        if kind is Kind.ENUM and default is not None and not values:
-            yield "an enum without `values`"
-        if not isinstance(default, str):
-            continue
-        if allowed and default not in allowed:
-            yield f"the default {default} is not one of {', '.join(allowed)}"
-        if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(default):
-            yield f"the default {default} is not a number of type {kind}"
-        elif limits and not limits.low <= float(default) <= limits.high:
-            yield f"the default {default} is not within {limits.low} to {limits.high}"
 
 
 _NO_FACTS = Facts()
@@ -169,7 +127,12 @@ def _as_mysql(own: object, mysql: object) -> object:
 
 @dataclass(frozen=True, config=STRICT)
 class Knob:
-    """A server variable; values are as SHOW VARIABLES prints them, bytes as plain numbers."""
+    """A server variable; values are as SHOW VARIABLES prints them, bytes as plain numbers.
+
+    search: its place in the order in which knobs get into the space of a search; 0: only if named.
+    watch: what to watch on a running server after a change.
+    equals: another variable with the same meaning, which a successor may not have.
+    """
 
     name: Name
     does: Annotated[str, Field(min_length=10, pattern=r"\.$")]
@@ -180,6 +143,9 @@ class Knob:
     set_by: SetBy | None = None
     pattern: Text = ""
     new_data_dir: StrictBool = False
+    search: StrictInt = 0
+    watch: Text = ""
+    equals: Text = ""
     at_most: AtMost | None = None
     worth_testing: Some[WorthTesting] = ()
     durability: Some[DurabilityRule] = ()
@@ -201,40 +167,6 @@ class Knob:
             raise ValueError(f"{', '.join(bare)} without facts")
         mysql = content.get(Flavour.MYSQL)
         return content | {name: _as_mysql(facts, mysql) for name, facts in named.items()}
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for facts that contradict each other."""
-        if not self.flavours:
-            raise ValueError("no flavour has it")
-        if self.kind is Kind.BYTES and self.unit != "bytes":
-            raise ValueError("the unit of type bytes is bytes")
-        if self.unit and self.kind not in _NUMBERS:
-            raise ValueError(f"type {self.kind} has no unit")
-        if bool(self.durability) != bool(self.durability_evidence):
-            raise ValueError("`durability` and `durability_evidence` must be given together")
-        if self.kind is Kind.PATH and self.set_by is not SetBy.ADVISOR:
-            raise ValueError("a path must have `set_by: advisor`")
-        if (self.scales is None) != (self.set_by is not None):
-            raise ValueError("`scales` must be given for every knob, and for knobs only")
-        if self.scales in (Scales.MEMORY, Scales.DATA) and self.kind not in (Kind.INT, Kind.BYTES):
-            raise ValueError(f"type {self.kind} does not scale with {self.scales}")
-        if self.kind not in _NUMBERS and any(cost.above is not None for cost in self.costs):
-            raise ValueError("a cost with `above` requires a number")
-        for flavour, facts in self.flavours.items():
-            for conflict in _conflicts(self.kind, facts):
-                raise ValueError(f"{flavour}: {conflict}")
-        words = {word for part in self.worth_testing for word in part.values}
-        words.update(*(rule.values | rule.not_values for rule in self.durability))
-        words.update(*(cost.values for cost in self.costs))
-        if self.kind in (Kind.BOOL, Kind.ENUM) and (unknown := sorted(words - self._spellings)):
-            raise ValueError(f"no server accepts {', '.join(unknown)}")
-
-    @property
-    def _spellings(self) -> set[str]:
-        """The words that any server accepts."""
-        of_flavours = (facts.values for facts in self.flavours.values())
-        found = {word for timeline in of_flavours for _, words in timeline for word in words}
-        return found or {"ON", "OFF"}
 
     @property
     def flavours(self) -> Mapping[Flavour, Facts]:

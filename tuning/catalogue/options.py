@@ -29,32 +29,7 @@ DATA_FILE = Path(__file__).resolve().parent / "options.yaml"
 _NO_PATH = r"[^/\\\x00-\x1f\x7f]*"
 _LAST = (999, 0)
 _NEAR = 0.8
-
-# Loadable plugins name their options themselves, so a server does not list them.
-_FAMILIES = {
-    "replication": "rpl_ slave_ replica_ replicate_ master_ source_ relay_ report_ gtid_"
-    " log_slave_ log_replica_ sync_master sync_source sync_relay server_id group_replication_"
-    " clone_",
-    "clustering": "wsrep_ pxc_ ndb",
-    "a plugin or another storage engine": "validate_password audit_log server_audit keyring_"
-    " connection_control_ rocksdb_ tokudb_ spider_ sphinx_ mroonga_ oqgraph_ s3_"
-    " federated thread_pool_ authentication_ simple_password_check_ cracklib_ file_key_ aws_key_"
-    " hashicorp_ query_response_time metadata_lock_info rewriter_ mysqlx feedback mysql_firewall_"
-    " handlersocket_ archive blackhole sequence partition unix_socket locales sql_error_log_"
-    " provider_",
-}
 _MACHINE = "belongs to the real server"
-_WRITES = "would keep the workload from writing"
-_KEPT = {
-    **dict.fromkeys(("read_only", "super_read_only", "offline_mode"), _WRITES),
-    **dict.fromkeys(("transaction_read_only", "innodb_read_only", "autocommit"), _WRITES),
-    "max_user_connections": "limits the accounts of the real server",
-    "local_infile": "is set by the advisor itself for every run",
-    "event_scheduler": "runs the events of the real databases",
-    "expire_logs_days": "has no effect in a run, which ends before a log expires",
-    "binlog_expire_logs_seconds": "has no effect in a run, which ends before a log expires",
-    "set_variable": "is the notation of servers before 5.5; write NAME = VALUE",
-}
 
 
 class OptionType(StrEnum):
@@ -132,10 +107,16 @@ class Option(Spans):
 
 @dataclass(frozen=True, config=STRICT)
 class Options:
-    """All options by name, and the words of options that take several."""
+    """All options by name, the words of options that take several, and why others are kept.
+
+    families: the beginnings of the names that belong to something, by what that is.
+    kept: reasons that follow the name of an option.
+    """
 
     options: Annotated[Named[Name, Option], Field(min_length=1)]
     flags: Frozen[str, Frozen[str, Spans]]
+    families: Frozen[str, tuple[str, ...]]
+    kept: Frozen[Name, str]
 
 
 @functools.cache
@@ -146,18 +127,20 @@ def load_options() -> Options:
 
 def why_kept(name: str) -> str:
     """Why a run never sets an option that is not applied, in words that follow its name."""
-    if name in _KEPT:
-        return _KEPT[name]
-    for what, beginnings in _FAMILIES.items():
-        if name.startswith(tuple(beginnings.split())):
+    known = load_options()
+    if name in known.kept:
+        return known.kept[name]
+    for what, beginnings in known.families.items():
+        if name.startswith(beginnings):
             return f"belongs to {what}, which a run does not have"
     return why_forbidden(name) or _MACHINE
 
 
 def of_plugin(name: str) -> bool:
     """Whether a plugin that is loaded, or a component, may have an option of that name."""
-    families = " ".join(_FAMILIES.values()).split()
-    return "." in name or name.startswith(tuple(f"{one.rstrip('_')}_" for one in families))
+    families = load_options().families.values()
+    begun = tuple(f"{one.rstrip('_')}_" for beginnings in families for one in beginnings)
+    return "." in name or name.startswith(begun)
 
 
 class Names:

@@ -10,7 +10,7 @@ from benchmarks.measurement.fingerprint import comparable_facts, fact_name
 from benchmarks.models import Run
 from tuning.catalogue.target import traits_of
 from tuning.comparison.sides import Block, Side
-from tuning.configs.effective.readback import effective_values
+from tuning.configs.readback import effective_values
 from tuning.results.document import Ranking
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric

@@ -8,19 +8,16 @@ from types import MappingProxyType
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ANY_VERSION, Origin, ServerTraits
-from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
-from tuning.configs.config_check.rules import adjusted
-from tuning.configs.config_check.stages import StageResult, static_stages
-from tuning.configs.effective.durability import leaves_out_fsync
-from tuning.configs.effective.expected import UNKNOWN, Expected, HostFacts
-from tuning.configs.effective.variables import FLUSH_METHOD
-from tuning.configs.line import Fate, LineResult
-from tuning.configs.notes import Action, Note
+from tuning.configs.check import ConfigReport, StageResult, check_knobs, import_cnf
+from tuning.configs.expected import UNKNOWN, Expected, HostFacts
+from tuning.configs.judge import translate_knobs
+from tuning.configs.line import Action, Fate, LineResult, Note
 from tuning.configs.parse import decode_cnf
-from tuning.configs.presets.loader import Preset, load_preset, variant_preset
-from tuning.configs.presets.scale import scale
+from tuning.configs.presets import Preset, load_preset, scale, variant_preset
+from tuning.configs.price import leaves_out_fsync
+from tuning.configs.rules import adjusted
 from tuning.configs.situation import Situation
-from tuning.configs.translation.translate import translate_knobs
+from tuning.configs.variables import FLUSH_METHOD
 from tuning.errors import InvalidConfig, Problem
 from tuning.study_templates.loader import StudyTemplate, TemplateVariant
 
@@ -147,20 +144,13 @@ def _fitted(preset: Preset, situation: Situation) -> PlannedCandidate:
     """Return the preset after translation, sizing and the config check; raises InvalidConfig."""
     target, host, durability = situation.target, situation.host, situation.durability
     origin = preset.written_for or ANY_VERSION
-    translation = translate_knobs(preset.knobs, origin, target, durability=durability)
-    sized, changes = scale(
-        translation.knobs, preset, target, situation.resources, host.pool_chunk_bytes
-    )
+    translated, notes = translate_knobs(preset.knobs, origin, target, durability=durability)
+    sized, changes = scale(translated, preset, target, situation.resources, host.pool_chunk_bytes)
     knobs, held = _without_direct_io(sized, situation)
     report = check_knobs(
-        knobs,
-        target,
-        source=preset.name,
-        durability=durability,
-        host=host,
-        raises_set=True,  # a preset was chosen for another workload
+        knobs, target, source=preset.name, durability=durability, host=host
     ).accepted()
-    return _of_report(preset.name, preset.words, report, (*translation.notes, *changes, *held))
+    return _of_report(preset.name, preset.words, report, (*notes, *changes, *held))
 
 
 def _without_direct_io(
@@ -209,7 +199,7 @@ def plan_file(
     if fit is not None:
         resized, changes = fit.resize(knobs)
         fitted = check_knobs(
-            resized, target, source=name, durability=Durability.D2, host=host, raises_set=True
+            resized, target, source=name, durability=Durability.D2, host=host
         ).accepted()
         knobs, notes = fitted.knobs, (*notes, *changes, *fitted.notes)
     return PlannedCandidate(
@@ -218,7 +208,7 @@ def plan_file(
         source="given by the user",
         notes=notes,
         lines=report.lines,
-        checks=static_stages(report),
+        checks=report.stages,
         applied=report.applied,
         text=text,
         encoding=encoding,
@@ -271,11 +261,10 @@ def plan_knobs(
     """
     notes: tuple[Note, ...] = ()
     if translate_from is not None:
-        translation = translate_knobs(knobs, translate_from, target, durability=durability)
-        knobs, notes = dict(translation.knobs), translation.notes
+        knobs, notes = translate_knobs(knobs, translate_from, target, durability=durability)
         # Without the host: a buffer pool that does not fit there is refused, not shrunk.
         for changed, value, why in adjusted(Expected(knobs, target)):
-            knobs[changed] = value
+            knobs = {**knobs, changed: value}
             notes += (Note(changed, Action.ADJUSTED, f"{value}: {why}"),)
     report = check_knobs(knobs, target, source=name, durability=durability, host=host).accepted()
     return _of_report(name, source, report, notes)
@@ -295,14 +284,12 @@ def plan_proposed(
     Limits that are too low for the workload are raised, as with presets. Never raises: a search
     learns from what is refused; such a candidate keeps the requested knobs.
     """
-    report = check_knobs(
-        knobs, target, source=name, durability=durability, host=host, raises_set=True
-    )
-    planned = _of_report(name, source, report)
-    if not report.problems:
-        return planned
-    whys = [f"{one.name}: {one.reason}" if one.name else one.reason for one in report.problems]
-    return replace(planned, knobs=dict(knobs), left_out="; ".join(whys))
+    try:
+        return plan_knobs(name, knobs, target, source=source, durability=durability, host=host)
+    except InvalidConfig as refused:
+        problems = refused.problems
+    whys = [f"{one.name}: {one.reason}" if one.name else one.reason for one in problems]
+    return PlannedCandidate(name, dict(knobs), source, left_out="; ".join(whys))
 
 
 def _of_report(
@@ -313,5 +300,5 @@ def _of_report(
         knobs=report.knobs,
         source=source,
         notes=(*notes, *report.notes),
-        checks=static_stages(report),
+        checks=report.stages,
     )

@@ -1,8 +1,8 @@
-"""The fate of one line of a my.cnf: what a run does with it, and what an exported file has."""
+"""The result for one option of a config: its fate, and notes on knobs that were changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,6 +16,9 @@ class Fate(StrEnum):
     TRANSLATED = "translated"  # a run sets `became` instead
     REMOVED = "removed"  # the target version does not have it
     REFUSED = "refused"  # no server has it, or the server refuses its value
+
+
+Became = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,21 @@ class LineResult:
 
     number: int
     name: str
-    text: str
-    fate: Fate
+    text: str = ""
+    fate: Fate = Fate.MEASURED
     reason: str = ""
-    became: tuple[tuple[str, str], ...] = ()
+    became: Became = ()
     value: str | None = None
     group: str = ""
+
+    def ends(self, fate: Fate, reason: str = "", became: Became = ()) -> LineResult:
+        """Return the line with that fate."""
+        return replace(self, fate=fate, reason=reason, became=became)
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether it is written with `loose_`, which lets a server ignore an unknown option."""
+        return self.text.strip().replace("-", "_").startswith("loose_")
 
     @property
     def replacement(self) -> str:
@@ -49,3 +61,22 @@ class LineResult:
     def document(self) -> dict[str, Any]:
         """The line as it is stored with a candidate."""
         return {**vars(self), "became": [list(pair) for pair in self.became]}
+
+
+class Action(StrEnum):
+    """The kinds of change to a knob on its way into a candidate."""
+
+    PROPOSED = "proposed"
+    KEPT = "kept"
+    ADJUSTED = "adjusted"
+    DROPPED = "dropped"
+    HELD = "held"  # at the server's default, because a user cannot correct a preset
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark on one knob; `detail` is a sentence for people."""
+
+    name: str
+    action: Action
+    detail: str

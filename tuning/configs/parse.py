@@ -31,30 +31,15 @@ _FIRST_OF_A_MAJOR_VERSION = (11, 8)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One option of a group that the server reads.
-
-    `name` has underscores and no `loose_`, which is in `loose`; `value` is unquoted and unescaped,
-    None for a bare option; `text` is the whole line, `line` 0 without a file.
-    """
-
-    name: str
-    value: str | None
-    line: int = 0
-    loose: bool = False
-    text: str = ""
-    group: str = ""
-
-
-@dataclass(frozen=True)
 class CnfFile:
-    """The settings for the server in the order of the file, and all other option lines.
+    """The options for the server in the order of the file, and all other option lines.
 
-    `others` are kept (groups of other programs, `!include`) or refused (what no server reads);
-    `problem` is why the file as a whole is no my.cnf, "" if it is one.
+    `settings` are still to be judged. `others` are kept (groups of other programs, `!include`) or
+    refused (what no server reads); `problem` is why the file as a whole is no my.cnf, "" if it is
+    one.
     """
 
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[LineResult, ...] = ()
     others: tuple[LineResult, ...] = ()
     problem: str = ""
 
@@ -79,24 +64,13 @@ def decode_cnf(data: bytes) -> tuple[str, str]:
         encoding = "utf-16-be"
     elif data.startswith(b"\xff\xfe") or (data[1:64:2] and not any(data[1:64:2])):
         encoding = "utf-16-le"
-    for tried in (encoding, "latin-1"):
-        try:
-            text = data.decode(tried)
-        except UnicodeDecodeError:
-            continue
-        if text.encode(tried) == data:
-            return text, tried
-    raise AssertionError("any bytes are Latin-1")
-
-
-def scan_cnf(text: str, reads: Callable[[str], bool], reader: str = "the server") -> CnfFile:
-    """Every option line of a file; never raises.
-
-    `reads` says which groups count, `reader` is who reads them, in words.
-    """
-    if len(text) > MAX_CONFIG_BYTES:
-        return CnfFile(problem=f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf")
-    return _Parser(reads, reader).parse(text)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = ""
+    if text.encode(encoding) == data:
+        return text, encoding
+    return data.decode("latin-1"), "latin-1"
 
 
 def server_group(group: str, target: ServerTraits | None) -> bool:
@@ -133,71 +107,75 @@ def _version_of(group: str, *, mariadb: bool) -> tuple[int, ...] | None:
     return version
 
 
-class _Parser:
-    def __init__(self, reads: Callable[[str], bool], reader: str) -> None:
-        self._reads = reads
-        self._reader = reader
-        self._settings: list[Setting] = []
-        self._others: list[LineResult] = []
-        self._group: str | None = None
+def scan_cnf(text: str, reads: Callable[[str], bool], reader: str = "the server") -> CnfFile:
+    """Every option line of a file; never raises.
 
-    def parse(self, text: str) -> CnfFile:
-        # Editors on Windows write a byte order mark, which has no meaning.
-        for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-            self._read(number, raw.removesuffix("\r"))
-            if len(self._settings) + len(self._others) > MAX_SETTINGS:
-                return CnfFile(problem=f"more than {MAX_SETTINGS} options; this is not a my.cnf")
-        return CnfFile(tuple(self._settings), tuple(self._others))
-
-    def _read(self, number: int, raw: str) -> None:
-        line = raw.strip(_BLANKS)
-        if "\x00" in line:
-            self._other(number, raw, "", "contains a NUL byte")
-        elif len(raw.encode()) > MAX_LINE_BYTES:  # the end of a comment would be an option
-            reason = f"longer than {MAX_LINE_BYTES} bytes, so the server would cut it"
-            self._other(number, raw, "", reason)
+    `reads` says which groups count, `reader` is who reads them, in words.
+    """
+    if len(text) > MAX_CONFIG_BYTES:
+        return CnfFile(problem=f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf")
+    settings: list[LineResult] = []
+    others: list[LineResult] = []
+    group: str | None = None
+    # Editors on Windows write a byte order mark, which has no meaning.
+    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        written = raw.removesuffix("\r")
+        line = written.strip(_BLANKS)
+        found = LineResult(number, "", written, group=group or "")
+        if other := _not_read(written, line):
+            others.append(_other(found, *other))
         elif not line or line[0] in "#;":
-            return
-        elif line[0] == "!":
-            reason = "names other files, which are not read here; paste their lines instead"
-            self._other(number, raw, line.split()[0], reason, Fate.KEPT)
+            continue
         elif line[0] == "[":
             name, bracket, _ = line[1:].partition("]")
             # Servers strip blanks only after the name: [ mysqld] is a group that no program reads.
-            self._group = name.rstrip(_BLANKS)
+            group = name.rstrip(_BLANKS)
             if not bracket:
-                self._other(number, raw, line, "the ] of the group is missing")
-        elif self._group is None:
-            self._other(number, raw, line, "is before the first group; add [mysqld] above it")
+                others.append(_other(found, line, "the ] of the group is missing"))
+        elif group is None:
+            reason = "is before the first group; add [mysqld] above it"
+            others.append(_other(found, line, reason))
         else:
-            self._read_option(number, raw, line, self._group)
+            option = _option(found, line, reads, reader)
+            (settings if option.fate is Fate.MEASURED else others).append(option)
+        if len(settings) + len(others) > MAX_SETTINGS:
+            return CnfFile(problem=f"more than {MAX_SETTINGS} options; this is not a my.cnf")
+    return CnfFile(tuple(settings), tuple(others))
 
-    def _read_option(self, number: int, raw: str, line: str, group: str) -> None:
-        text, closed = without_comment(line)
-        name, equals, value = (part.strip(_BLANKS) for part in text.partition("="))
-        if not self._reads(group):
-            blank = f"; write [{group.strip()}]" if group != group.strip() else ""
-            shown = printable(group, _MAX_SHOWN)
-            reason = f"is in [{shown}], a group that {self._reader} does not read{blank}"
-            self._other(number, raw, name, reason, Fate.KEPT)
-        elif not closed:
-            self._other(number, raw, name, "a quote is not closed")
-        elif not name:
-            self._other(number, raw, "", "a value without a name")
-        else:
-            plain = name.replace("-", "_")
-            loose = plain.startswith("loose_")
-            text_of_value = _unescaped(_unquoted(value)) if equals else None
-            self._settings.append(
-                Setting(plain.removeprefix("loose_"), text_of_value, number, loose, raw, group)
-            )
 
-    def _other(
-        self, number: int, raw: str, name: str, reason: str, fate: Fate = Fate.REFUSED
-    ) -> None:
-        shown = printable(name, _MAX_SHOWN)
-        group = self._group or ""
-        self._others.append(LineResult(number, shown, raw, fate, reason, group=group))
+def _not_read(written: str, line: str) -> tuple[str, str, Fate] | None:
+    """Name, reason and fate of a line that is not read whatever its group."""
+    if "\x00" in line:
+        return "", "contains a NUL byte", Fate.REFUSED
+    if len(written.encode()) > MAX_LINE_BYTES:  # the end of a comment would be an option
+        return "", f"longer than {MAX_LINE_BYTES} bytes, so the server would cut it", Fate.REFUSED
+    if line.startswith("!"):
+        reason = "names other files, which are not read here; paste their lines instead"
+        return line.split()[0], reason, Fate.KEPT
+    return None
+
+
+def _option(found: LineResult, line: str, reads: Callable[[str], bool], reader: str) -> LineResult:
+    text, closed = without_comment(line)
+    name, equals, value = (part.strip(_BLANKS) for part in text.partition("="))
+    group = found.group
+    if not reads(group):
+        blank = f"; write [{group.strip()}]" if group != group.strip() else ""
+        shown = printable(group, _MAX_SHOWN)
+        reason = f"is in [{shown}], a group that {reader} does not read{blank}"
+        return _other(found, name, reason, Fate.KEPT)
+    if not closed:
+        return _other(found, name, "a quote is not closed")
+    if not name:
+        return _other(found, "", "a value without a name")
+    plain = name.replace("-", "_").removeprefix("loose_")
+    read = _unescaped(_unquoted(value)) if equals else None
+    return LineResult(found.number, plain, found.text, value=read, group=group)
+
+
+def _other(found: LineResult, name: str, reason: str, fate: Fate = Fate.REFUSED) -> LineResult:
+    shown = printable(name, _MAX_SHOWN)
+    return LineResult(found.number, shown, found.text, fate, reason, group=found.group)
 
 
 def without_comment(line: str) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import UNKNOWN, HostFacts
+from tuning.configs.expected import UNKNOWN, HostFacts
 
 _SSD = frozenset({DeviceKind.SATA_SSD, DeviceKind.SAS_SSD, DeviceKind.NVME, DeviceKind.TMPFS})
 

@@ -1,12 +1,16 @@
-"""Values of knobs: from the text in a my.cnf to the form that the server shows."""
+"""Values of knobs: from the text in a my.cnf to the form that the server shows, and back."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
-from tuning.catalogue.facts import Limits
+from benchmarks.servers.options import option_line
 from tuning.catalogue.knob import Kind, Knob
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 
 #: From 2^63 on servers refuse, wrap or clamp, depending on the variable.
@@ -15,10 +19,8 @@ _MAX_SHOWN = 60
 _SUFFIXES = "KMGTPE"
 _NEW_SUFFIXES = "TPE"
 # Seen on MySQL 9.7.4 and MariaDB 10.11.19: servers read one suffix and nothing after it.
-_WHOLE = re.compile(r"([0-9]+)(?:([KMGTPE]).*)?", re.IGNORECASE | re.ASCII)
-_UNIT = re.compile(r"([0-9]+)\s+([KMGTPE])i?B?", re.IGNORECASE | re.ASCII)
-_FRACTION = re.compile(r"([0-9]+\.[0-9]+)([KMGTPE])", re.IGNORECASE | re.ASCII)
-_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
+_WHOLE = re.compile(r"([0-9]{1,20})(?:([KMGTPE]).*)?", re.IGNORECASE | re.ASCII)
+_DECIMAL = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
 #: The spellings of a switch that servers know.
 SWITCHES = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", "0": "OFF"}
 
@@ -32,23 +34,22 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
 
     `text` is the part after the `=`, None for a bare option. The knob must exist in the target.
     """
-    words, limits = knob.values(target), knob.limits(target)
-    has_switches = {"ON", "OFF"} <= set(words)
+    words = knob.values(target)
+    is_switch = knob.kind is Kind.BOOL or {"ON", "OFF"} <= set(words)
     if not text:
-        if text is None and (knob.kind is Kind.BOOL or has_switches):
+        if text is None and is_switch:
             return "ON"
-        default = fixed_default(knob, target)
-        example = "" if default is None else f"; the server's default is {default}"
-        raise BadValue(f"{'needs a' if text is None else 'has an empty'} value{example}")
+        raise BadValue("needs a value" if text is None else "has an empty value")
     if knob.kind in (Kind.INT, Kind.BYTES, Kind.FLOAT):
-        is_float = knob.kind is Kind.FLOAT
-        value = _decimal(text) if is_float else _whole(text, target)
-        _check_limits(knob, value, limits, target)
-        plain = f"{value:.6f}".rstrip("0").rstrip(".") if is_float else f"{value}"
+        value = decimal_number(text) if knob.kind is Kind.FLOAT else whole_number(text)
+        _check_limits(knob, value, target)
+        plain = number_text(knob, value)
+        if _has_new_suffix(text, target):
+            raise BadValue(f"has a suffix that {target} does not know; use G")
         if words and plain not in words:
             raise BadValue(f"must be one of {', '.join(words)}, not {shown(text)}")
         return plain
-    if (knob.kind is Kind.BOOL or has_switches) and text.lower() in SWITCHES:
+    if is_switch and text.lower() in SWITCHES:
         return SWITCHES[text.lower()]
     if knob.kind is Kind.BOOL:
         raise BadValue(f"must be ON or OFF, not {shown(text)}")
@@ -71,6 +72,69 @@ def fixed_default(knob: Knob, target: ServerTraits) -> str | None:
     """The target's default; None if it is unset, does not exist or is computed by the server."""
     default = knob.default(target) if knob.exists_in(target) else None
     return default if isinstance(default, str) else None
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number as option files have it, with K, M, G or T; raises BadValue."""
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        if re.fullmatch(r"-[0-9.]+[A-Za-z]*", text):
+            raise BadValue(f"must not be negative: {shown(text)}")
+        if text.isascii() and text.isdigit():
+            raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
+        raise BadValue(
+            "must be a whole number, optionally with suffix K, M, G or T and without a blank, "
+            f"not {shown(text)}"
+        )
+    power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
+    value = int(match[1]) << (10 * power)
+    if value > MAX_SIZES:
+        raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
+    return value
+
+
+def decimal_number(text: str) -> float:
+    """Read a plain number such as 75 or 7.5; raises BadValue."""
+    if not _DECIMAL.fullmatch(text):
+        raise BadValue(f"must be a plain number such as 75 or 7.5, not {shown(text)}")
+    return float(text)
+
+
+def number_text(knob: Knob, value: float) -> str:
+    """A number as the server shows it."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if knob.kind is Kind.FLOAT else f"{value}"
+
+
+def _has_new_suffix(text: str, target: ServerTraits) -> bool:
+    is_old = not target.mariadb and target.version < (8, 0, 14)
+    match = _WHOLE.fullmatch(text)
+    return is_old and bool(match and match[2] and match[2].upper() in _NEW_SUFFIXES)
+
+
+def _check_limits(knob: Knob, value: float, target: ServerTraits) -> None:
+    limits = knob.limits(target)
+    if limits is None or limits.low <= value <= limits.high:
+        return
+    nearest = limits.low if value < limits.low else limits.high
+    # The server would clamp the value and only warn; a config must mean what it says.
+    reason = (
+        f"must be {readable(limits.low)} to {readable(limits.high)} on {target}, not "
+        f"{readable(value)}; the server would silently use {readable(nearest)}"
+    )
+    for rule in knob.durability:
+        if rule.matches(readable(nearest), {}):
+            reason += f" and may lose {rule.loses}"
+    raise BadValue(reason)
+
+
+def _word(text: str, words: tuple[str, ...], target: ServerTraits) -> str:
+    for word in words:
+        if word.lower() == text.lower():
+            return word
+    if text.isascii() and text.isdigit():
+        # Servers accept an index of their list, and silently replace a wrong one by the default.
+        raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
+    raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
 
 
 def same(one: str, other: str) -> bool:
@@ -113,74 +177,25 @@ def readable_value(knob: Knob | None, value: str) -> str:
     return readable(int(value)) if knob and knob.kind is Kind.BYTES and value.isdigit() else value
 
 
-def _whole(text: str, target: ServerTraits) -> int:
-    match = _WHOLE.fullmatch(text)
-    if match is None:
-        raise BadValue(_why_not_whole(text))
-    suffix = (match[2] or "").upper()
-    if suffix and suffix in _NEW_SUFFIXES and not target.mariadb and target.version < (8, 0, 14):
-        raise BadValue(f"has the suffix {suffix}, which {target} does not know; use G")
-    if len(match[1]) > 20 or (value := _product(match)) > MAX_SIZES:
-        raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
-    return value
+def config_hash(knobs: Mapping[str, str]) -> str:
+    """SHA-256 (hex) of normalised knobs: the same values give the same hash in any order."""
+    text = json.dumps(sorted(knobs.items()), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _product(number: re.Match[str]) -> int:
-    """Return a number times its unit."""
-    power = _SUFFIXES.index(number[2].upper()) + 1 if number[2] else 0
-    return int(number[1]) << (10 * power)
+def cnf_value(name: str, value: str, target: ServerTraits) -> str:
+    """The value for a my.cnf: bytes with a unit, such as 2G, where the target reads the same."""
+    knob = load_catalogue().get(name)
+    text = readable_value(knob, value)
+    return text if knob and usable(knob, text, target) == value else value
 
 
-def _why_not_whole(text: str) -> str:
-    if re.fullmatch(r"-\s*[0-9.]+[A-Za-z]*", text):
-        return f"must not be negative: {shown(text)}"
-    if unit := _UNIT.fullmatch(text):
-        plain = f"{unit[1]}{unit[2].upper()}"
-        return f"has a blank before its unit: write {plain} instead of {shown(text)}"
-    if fraction := _FRACTION.fullmatch(text):
-        power = _SUFFIXES.index(fraction[2].upper())
-        below = Decimal(fraction[1]) * 1024
-        hint = f": write {int(below)}{_SUFFIXES[power - 1]}" if power and below % 1 == 0 else ""
-        return f"must be a whole number, not {shown(text)}{hint}"
-    return f"must be a whole number, optionally with suffix K, M, G or T, not {shown(text)}"
+def cnf_line(name: str, value: str, target: ServerTraits) -> str:
+    """One line of a my.cnf."""
+    return option_line(name, cnf_value(name, value, target))
 
 
-def _decimal(text: str) -> float:
-    if not _DECIMAL.fullmatch(text) or len(text) > 20:
-        negative = re.fullmatch(r"-[0-9.]+", text)
-        reason = "must not be negative" if negative else "must be a plain number such as 75 or 7.5"
-        raise BadValue(f"{reason}: {shown(text)}")
-    return float(text)
-
-
-def _check_limits(knob: Knob, value: float, limits: Limits | None, target: ServerTraits) -> None:
-    if limits is None or limits.low <= value <= limits.high:
-        return
-    nearest = limits.low if value < limits.low else limits.high
-    # The server would clamp the value and only warn; a config must mean what it says.
-    reason = (
-        f"must be {readable(limits.low)} to {readable(limits.high)} on {target}, not "
-        f"{readable(value)}; the server would silently use {readable(nearest)}"
-    )
-    for rule in knob.durability:
-        if rule.matches(readable(nearest), {}):
-            reason += f" and may lose {rule.loses}"
-    raise BadValue(reason)
-
-
-def _word(text: str, words: tuple[str, ...], target: ServerTraits) -> str:
-    for word in words:
-        if word.lower() == text.lower():
-            return word
-    if text.isascii() and text.isdigit():
-        # Servers accept an index of their list, and silently replace a wrong one by the default.
-        raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
-    raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
-
-
-def server_number(text: str) -> int:
-    """A whole number as in option files, with K, M, G or T; raises ValueError."""
-    match = _WHOLE.fullmatch(text)
-    if match is None or len(match[1]) > 20:
-        raise ValueError(f"not a number of a my.cnf: {text!r}")
-    return _product(match)
+def render_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
+    """A my.cnf that sets these knobs and nothing else."""
+    lines = (f"{cnf_line(name, value, target)}\n" for name, value in knobs.items())
+    return "[mysqld]\n" + "".join(lines)

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from benchmarks.errors import about
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import ConfigReport, import_cnf
-from tuning.configs.effective.costs import KnobCost, costs_of
-from tuning.configs.effective.durability import durability_of, losses, may_lose
-from tuning.configs.effective.expected import HostFacts
-from tuning.configs.knobs import render_cnf
+from tuning.configs.check import ConfigReport, import_cnf
+from tuning.configs.expected import HostFacts
+from tuning.configs.price import KnobCost, costs_of, durability_of, losses, may_lose
+from tuning.configs.values import render_cnf
 from tuning.creation.hosts import what_host_has
 from tuning.creation.plan import Plan
 from tuning.creation.scale_model import file_fit

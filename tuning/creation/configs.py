@@ -12,8 +12,8 @@ from tuning.configs.candidates import (
     plan_file,
     share_applied,
 )
-from tuning.configs.config_check.rules import Broken, too_large_redo
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Action, Note
+from tuning.configs.rules import Broken, too_large_redo
 from tuning.creation.plan import Plan
 from tuning.creation.preview import check_minutes
 from tuning.creation.real_server import RealServer

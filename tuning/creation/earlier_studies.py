@@ -17,8 +17,8 @@ from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.models import CrashTest, Device, JobState, Run, Workload
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.target import traits_of
-from tuning.configs.knobs import config_hash
-from tuning.configs.notes import Action
+from tuning.configs.line import Action
+from tuning.configs.values import config_hash
 from tuning.creation.plan import Plan
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.results.sentences import not_recovered

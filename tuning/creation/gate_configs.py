@@ -18,9 +18,9 @@ from tuning.configs.candidates import (
     plan_knobs,
     share_applied,
 )
-from tuning.configs.config_check.check import check_knobs
-from tuning.configs.effective.durability import durability_of, too_unsafe
-from tuning.configs.notes import Action, Note
+from tuning.configs.check import check_knobs
+from tuning.configs.line import Action, Note
+from tuning.configs.price import durability_of, too_unsafe
 from tuning.configs.values import fixed_default
 from tuning.creation.plan import Plan
 from tuning.errors import BadRequest, InvalidConfig, Problem

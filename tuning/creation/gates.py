@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.errors import ExpectedError, about
 from benchmarks.models import BinaryLog
 from tuning.configs.candidates import PlannedCandidate, applied_of
-from tuning.configs.knobs import config_hash
+from tuning.configs.values import config_hash
 from tuning.creation.configs import check_redo
 from tuning.creation.create import server_row, store, store_plan
 from tuning.creation.device_facts import check_second_dataset

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from benchmarks.models import BinaryLog
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.effective.expected import DEFAULT_CHUNK
-from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
-from tuning.configs.parse import Setting, scan_cnf, server_group
+from tuning.configs.check import import_cnf
+from tuning.configs.expected import DEFAULT_CHUNK
+from tuning.configs.line import LineResult
+from tuning.configs.parse import scan_cnf, server_group
 from tuning.configs.values import fixed_default
+from tuning.configs.variables import CHUNK, INSTANCES, POOL
 from tuning.errors import BadRequest, InvalidConfig, InvalidRequest, Problem
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
@@ -126,11 +127,11 @@ def _check_own_file(config: ConfigText, profile: Profile) -> None:
     target, number = profile.target, profile.number
     other = "the profile or this file is of another server or version"
     problems = [
-        Problem(config.name, one.line, one.name, f"{target} does not have it: {other}")
+        Problem(config.name, one.number, one.name, f"{target} does not have it: {other}")
         for one in _settings(config, target)
         if (knob := load_catalogue().get(one.name)) is not None
         # The server would not start with it.
-        and not (one.loose or knob.exists_in(target) or knob.facts(target).tolerated)
+        and not (one.is_loose or knob.exists_in(target) or knob.facts(target).tolerated)
     ]
     # Servers round the size up to whole chunks of every instance.
     pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
@@ -147,7 +148,7 @@ def _check_own_file(config: ConfigText, profile: Profile) -> None:
         raise InvalidConfig(problems)
 
 
-def _settings(file: ConfigText, target: ServerTraits) -> tuple[Setting, ...]:
+def _settings(file: ConfigText, target: ServerTraits) -> tuple[LineResult, ...]:
     """Return the settings of a file that the server reads."""
     return scan_cnf(file.text, lambda group: server_group(group, target)).settings
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import FileFit, PlannedCandidate
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.variables import CHUNK, DIRECT_METHODS, FLUSH_METHOD
-from tuning.configs.notes import Action, Note
+from tuning.configs.expected import Expected
+from tuning.configs.line import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise
+from tuning.configs.variables import CHUNK, DIRECT_METHODS, FLUSH_METHOD
 from tuning.scale_model.model import ScaleModel, in_model, is_scaled
 from tuning.studies.host_resources import real_host_facts
 

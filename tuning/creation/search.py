@@ -8,7 +8,7 @@ from typing import Any
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import PlannedCandidate, plan_preset, plan_proposed
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
 from tuning.creation.earlier_studies import (

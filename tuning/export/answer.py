@@ -11,10 +11,10 @@ from benchmarks.counted import counted, length_text
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.readback import effective_values, shown_redo_bytes
-from tuning.configs.effective.variables import POOL
+from tuning.configs.expected import Expected
+from tuning.configs.readback import effective_values, shown_redo_bytes
 from tuning.configs.values import readable_value
+from tuning.configs.variables import POOL
 from tuning.export.changes import ChangeMode
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, absent_names, losing_lines, running_values, value_text

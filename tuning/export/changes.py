@@ -15,8 +15,9 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB
-from tuning.configs.effective.variables import (
+from tuning.configs.expected import DEFAULT_CHUNK, MIB
+from tuning.configs.values import fixed_default
+from tuning.configs.variables import (
     CHUNK,
     GTID_CONSISTENCY,
     GTID_MODE,
@@ -26,7 +27,6 @@ from tuning.configs.effective.variables import (
     POOL,
     SIZE,
 )
-from tuning.configs.values import fixed_default
 
 # A limit must be raised before the value below it, and lowered after it.
 _CEILINGS = {

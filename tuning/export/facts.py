@@ -13,7 +13,7 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits, parse_version
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Action, Note
 from tuning.results.confidence import Confidence, confidence_of
 from tuning.results.document import (
     Board,

@@ -9,10 +9,9 @@ from benchmarks.servers.options import option_line
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.durability import losses, may_lose
-from tuning.configs.effective.variables import CAPACITY, DEDICATED, POOL
-from tuning.configs.knobs import cnf_line, cnf_value
-from tuning.configs.values import fixed_default, readable_value
+from tuning.configs.price import losses, may_lose
+from tuning.configs.values import cnf_line, cnf_value, fixed_default, readable_value
+from tuning.configs.variables import CAPACITY, DEDICATED, POOL
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
 from tuning.export.patch import render_patched

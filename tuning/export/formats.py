@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.notes import Note
+from tuning.configs.line import Note
 from tuning.errors import TuningError
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.files import render_ansible, render_my_cnf, render_rds, render_rollback_cnf

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.counted import counted
-from tuning.configs.effective.differences import SettingDifference
+from tuning.configs.readback import SettingDifference
 from tuning.results.document import Gate, GateLimit
 from tuning.results.gate_sentences import percent_text
 

@@ -10,12 +10,11 @@ from tuning.catalogue.facts import Computed, Dynamic
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.costs import KnobCost, costs_of
-from tuning.configs.effective.durability import losses, may_lose
-from tuning.configs.effective.expected import default_ceiling
-from tuning.configs.effective.readback import effective_losses, effective_values
-from tuning.configs.effective.variables import CAPACITY, DEDICATED, IO_CAPACITY, IO_CEILING, POOL
+from tuning.configs.expected import default_ceiling
+from tuning.configs.price import KnobCost, costs_of, losses, may_lose
+from tuning.configs.readback import effective_losses, effective_values
 from tuning.configs.values import fixed_default, readable_value, same, usable
+from tuning.configs.variables import CAPACITY, DEDICATED, IO_CAPACITY, IO_CEILING, POOL
 from tuning.export.changes import Change, change
 from tuning.export.facts import ExportFacts
 from tuning.scale_model.model import ScaleModel, is_scaled, on_real_server

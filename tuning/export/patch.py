@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from benchmarks.servers.options import MAX_LINE_BYTES, option_value
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.config_check.rules import Broken, broken_rules
-from tuning.configs.effective.durability import losses, may_lose
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.readback import effective_values
-from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.expected import Expected
 from tuning.configs.parse import without_comment
-from tuning.configs.values import readable_value, same
+from tuning.configs.price import losses, may_lose
+from tuning.configs.readback import effective_values
+from tuning.configs.rules import Broken, broken_rules
+from tuning.configs.values import cnf_line, cnf_value, readable_value, same
 from tuning.errors import TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of

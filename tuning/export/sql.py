@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.durability import losses, may_lose
-from tuning.configs.effective.expected import default_ceiling
-from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
-from tuning.configs.knobs import cnf_line
+from tuning.configs.expected import default_ceiling
+from tuning.configs.price import losses, may_lose
+from tuning.configs.values import cnf_line
+from tuning.configs.variables import IO_CAPACITY, IO_CEILING, POOL
 from tuning.export.changes import (
     RESIZES,
     Change,

@@ -9,11 +9,11 @@ from benchmarks.storage.human import human_bytes
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.config_check.rules import broken_rules
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.readback import effective_values
-from tuning.configs.effective.variables import POOL
+from tuning.configs.expected import Expected
+from tuning.configs.readback import effective_values
+from tuning.configs.rules import broken_rules
 from tuning.configs.values import readable_value, same
+from tuning.configs.variables import POOL
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.answer import answer_of
 from tuning.export.facts import ExportFacts

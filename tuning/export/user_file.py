@@ -9,7 +9,7 @@ from functools import cached_property
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.options import Names
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import import_cnf
+from tuning.configs.check import import_cnf
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.parse import decode_cnf, scan_cnf, server_group
 from tuning.configs.values import usable

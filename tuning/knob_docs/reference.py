@@ -12,7 +12,7 @@ from tuning.catalogue.knob import DurabilityRule, Kind, Knob, SetBy, WorthTestin
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Resource, Scales
 from tuning.catalogue.target import FLAVOUR_NAMES, Version
-from tuning.configs.presets.loader import load_preset, preset_names
+from tuning.configs.presets import load_preset, preset_names
 from tuning.configs.values import readable, readable_value
 
 T = TypeVar("T")

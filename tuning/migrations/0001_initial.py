@@ -466,7 +466,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="the gate's stages: tuning.configs.config_check.stages",
+                        help_text="the gate's stages: tuning.configs.check",
                     ),
                 ),
                 (

@@ -47,7 +47,7 @@ class Candidate(models.Model):
     text = models.TextField(blank=True, help_text="the user's file, exactly; else empty")
     encoding = models.CharField(max_length=16, blank=True, help_text="encoding of the user's file")
     checks = models.JSONField(
-        default=list, blank=True, help_text="the gate's stages: tuning.configs.config_check.stages"
+        default=list, blank=True, help_text="the gate's stages: tuning.configs.check"
     )
     refusal = models.TextField(blank=True, help_text="why it is refused; then it is not measured")
     signature = models.CharField(

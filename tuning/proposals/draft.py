@@ -10,14 +10,14 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.facts import reached
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
-from tuning.configs.effective.expected import GIB, MIB, Expected, by_itself
-from tuning.configs.effective.memory import largest_pool
-from tuning.configs.effective.variables import INSTANCES, redo_settings
-from tuning.configs.notes import Action, Note
-from tuning.configs.presets.scale import unrounded_pool
+from tuning.configs.expected import GIB, MIB, Expected, by_itself
+from tuning.configs.line import Action, Note
+from tuning.configs.memory import largest_pool
+from tuning.configs.presets import unrounded_pool
+from tuning.configs.price import forbidden_costs, free_redo_bytes
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise, same
+from tuning.configs.variables import INSTANCES, redo_settings
 
 # A redo log takes at most this part of what is free on the device.
 _MAX_PART_OF_FREE = 4

@@ -22,8 +22,8 @@ from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import PlannedCandidate, plan_proposed
-from tuning.configs.effective.variables import POOL
 from tuning.configs.situation import Situation
+from tuning.configs.variables import POOL
 from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
 

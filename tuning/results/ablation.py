@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.models import RunState
 from tuning.catalogue.target import traits_of
-from tuning.configs.effective.durability import durability_of
+from tuning.configs.price import durability_of
 from tuning.models import Candidate, SlotPurpose
 from tuning.results import document as doc
 from tuning.results.board import Board

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from tuning.configs.effective.differences import SettingDifference
+from tuning.configs.readback import SettingDifference
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.verdict import Drift

@@ -11,7 +11,7 @@ from statistics import geometric_mean
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import BinaryLog, Run, RunState
 from tuning.catalogue.target import traits_of
-from tuning.configs.effective.differences import EffectiveSettings, setting_differences
+from tuning.configs.readback import EffectiveSettings, setting_differences
 from tuning.errors import NothingToRecommend
 from tuning.models import GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc

@@ -7,9 +7,8 @@ from math import ceil, isfinite
 
 from benchmarks.counted import counted
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.differences import EffectiveSettings, SettingDifference
-from tuning.configs.effective.durability import may_lose
-from tuning.configs.effective.readback import effective_values
+from tuning.configs.price import may_lose
+from tuning.configs.readback import EffectiveSettings, SettingDifference, effective_values
 from tuning.statistics.aim import metric_name
 from tuning.statistics.gate import MAX_FORESEEN, GateResult, LimitResult, Verdict
 

@@ -16,7 +16,7 @@ from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import (
+from tuning.configs.expected import (
     DEFAULT_CHUNK,
     FIXED_CHUNKS_UNTIL,
     GIB,
@@ -24,11 +24,11 @@ from tuning.configs.effective.expected import (
     Expected,
     HostFacts,
 )
-from tuning.configs.effective.memory import MAX_SHARE
-from tuning.configs.effective.variables import CHUNK, FLUSH_METHOD, POOL
-from tuning.configs.notes import Action, Note
-from tuning.configs.presets.scale import unrounded_pool
+from tuning.configs.line import Action, Note
+from tuning.configs.memory import MAX_SHARE
+from tuning.configs.presets import unrounded_pool
 from tuning.configs.values import readable_value
+from tuning.configs.variables import CHUNK, FLUSH_METHOD, POOL
 from tuning.scale_model.sizes import GB, size_text
 
 #: Assumed bytes of a warehouse: 10 take 991 MB with MySQL 9.7 and 931 MB with MariaDB 10.11.

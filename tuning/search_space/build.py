@@ -7,27 +7,16 @@ from itertools import permutations
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.config_check.check import check_knobs
-from tuning.configs.config_check.rules import too_large_redo
-from tuning.configs.effective.variables import (
-    CAPACITY,
-    DEDICATED,
-    POOL,
-    SIZE,
-    has_capacity,
-)
+from tuning.catalogue.options import Names
+from tuning.configs.check import check_knobs
+from tuning.configs.rules import too_large_redo
 from tuning.configs.situation import Situation
+from tuning.configs.variables import CAPACITY, DEDICATED, POOL, SIZE, has_capacity
 from tuning.errors import InvalidConfig
-from tuning.search_space.ranges import NUMBERS, dimension_of, why_not
+from tuning.search_space.ranges import dimension_of, why_none
 from tuning.search_space.ruled import RULES, within_rules
-from tuning.search_space.space_request import (
-    DEFAULT_COUNT,
-    MAX_COUNT,
-    PRIORITY,
-    BadSpace,
-    SpaceRequest,
-)
-from tuning.strategy.search.space import Space
+from tuning.search_space.space_request import DEFAULT_COUNT, MAX_COUNT, BadSpace, SpaceRequest
+from tuning.strategy.search.space import Dimension, Space
 
 
 def build_space(request: SpaceRequest, situation: Situation) -> Space:
@@ -38,11 +27,8 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     """
     pinned = _pinned(request, situation)
     count = _count(request)
-    beside = {
-        **request.base,
-        **pinned,
-        **{name: highest for name, (_, highest) in request.bounds.items()},
-    }
+    highest = {name: high for name, (_, high) in request.bounds.items()}
+    beside = {**request.base, **pinned, **highest}
     dimensions = [
         one
         for knob in _chosen(request, situation, pinned)
@@ -51,42 +37,27 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     ]
     if not request.names:
         dimensions = dimensions[:count]
-    names = {one.name for one in dimensions}
-    if lacking := [name for name in (*request.names, *request.free) if name not in names]:
-        raise _nothing_to_try(lacking[0], request, situation)
-    kept = tuple(within_rules(dimensions, _fixed(request, pinned, names), request, situation))
+    _check_asked(request, situation, dimensions)
+    fixed = _fixed(request, pinned, {one.name for one in dimensions})
+    kept = tuple(within_rules(dimensions, fixed, request, situation))
     if not kept:
-        raise BadSpace(
-            "empty_space",
-            "nothing is left to search: every variable is pinned",
-            field="search.knobs",
-        )
+        text = "nothing is left to search: every variable is pinned"
+        raise BadSpace("empty_space", text, field="search.knobs")
+    _check_asked(request, situation, kept)
     names = {one.name for one in kept}
-    if lacking := [name for name in (*request.names, *request.free) if name not in names]:
-        text = f"what the study sets besides leaves {lacking[0]} fewer than two values"
-        raise BadSpace("empty_space", text, field=_asked_in(lacking[0], request))
     rules = tuple(rule for rule in RULES if {rule.lower, rule.upper} <= names)
     return Space(kept, _fixed(request, pinned, names), rules)
 
 
-def _nothing_to_try(name: str, request: SpaceRequest, situation: Situation) -> BadSpace:
-    knob = load_catalogue().knobs[name]
-    field = _asked_in(name, request)
-    if not knob.worth_testing:
-        todo = "give it bounds" if knob.kind in NUMBERS else "pin it or leave it out"
-        text = f"the catalogue knows no values of {name} that are worth testing: {todo}"
-        return BadSpace("empty_space", text, field=field)
-    why = why_not(knob, situation)
-    return BadSpace(
-        "empty_space",
-        f"{name} has fewer than two values to try in this study"
-        f"{f': {why}' if why else ''}; pin it or leave it out",
-        field=field,
-    )
-
-
-def _asked_in(name: str, request: SpaceRequest) -> str:
-    return "search.knobs" if name in request.names else "search.free"
+def _check_asked(
+    request: SpaceRequest, situation: Situation, dimensions: Collection[Dimension]
+) -> None:
+    """Raise BadSpace for a knob of the request that has fewer than two values."""
+    names = {one.name for one in dimensions}
+    for name, field in request.asked.items():
+        if name not in names:
+            text = why_none(load_catalogue().knobs[name], situation)
+            raise BadSpace("empty_space", text, field=field)
 
 
 def _fixed(
@@ -98,20 +69,21 @@ def _fixed(
 
 
 def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
-    """Normalised, through the gate."""
-    for name in request.pinned:
+    """The pins as the gate takes them."""
+    pins, asked = request.pinned, request.asked
+    for name in pins:
         _known(name, situation, f"search.pinned.{name}")
-        if name in (*request.bounds, *request.names, *request.free):
-            raise BadSpace(
-                "bad_pin",
-                f"{name} is pinned to {request.pinned[name]} and also to be searched; choose one",
-                field=f"search.pinned.{name}",
-            )
-    if not request.pinned:
+        if name in asked:
+            text = f"{name} is pinned to {pins[name]} and also to be searched; choose one"
+            raise BadSpace("bad_pin", text, field=f"search.pinned.{name}")
+    if not pins:
         return {}
+    # The default of a searched partner may conflict with the pin, so it keeps to it.
+    pairs = [pair for rule in RULES for pair in permutations((rule.lower, rule.upper))]
+    partners = {other: pins[one] for one, other in pairs if one in pins and other in asked}
     try:
         report = check_knobs(
-            {**_searched_partners(request), **request.pinned},
+            {**partners, **pins},
             situation.target,
             source="pinned",
             durability=situation.durability,
@@ -119,73 +91,47 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
         ).accepted()
     except InvalidConfig as error:
         first = error.problems[0]
-        field = f"search.pinned.{first.name}" if first.name in request.pinned else "search.pinned"
+        field = f"search.pinned.{first.name}" if first.name in pins else "search.pinned"
         raise BadSpace("bad_pin", f"{first.name}: {first.reason}", field=field) from None
-    pinned = {name: report.knobs[name] for name in request.pinned if name in report.knobs}
+    pinned = {name: report.knobs[name] for name in pins if name in report.knobs}
     free = situation.device.free_bytes
-    if free is not None:
-        redo = too_large_redo(pinned, situation.target, situation.host, free)
-        if redo and redo.name:
-            message = f"{redo.name}: {redo.reason}"
-            raise BadSpace("bad_pin", message, field=f"search.pinned.{redo.name}")
+    redo = free is not None and too_large_redo(pinned, situation.target, situation.host, free)
+    if redo and redo.name:
+        text = f"{redo.name}: {redo.reason}"
+        raise BadSpace("bad_pin", text, field=f"search.pinned.{redo.name}")
     return pinned
 
 
-def _searched_partners(request: SpaceRequest) -> dict[str, str]:
-    """Return the searched partners of pinned knobs, each with the pin that it keeps to.
-
-    The default of a partner may conflict with the pin (`within_rules`).
-    """
-    searched = {*request.bounds, *request.names, *request.free}
-    pairs = [pair for rule in RULES for pair in permutations((rule.lower, rule.upper))]
-    return {
-        partner: request.pinned[name]
-        for name, partner in pairs
-        if name in request.pinned and partner in searched
-    }
-
-
 def _known(name: str, situation: Situation, field: str) -> Knob:
-    catalogue = load_catalogue()
-    knob = catalogue.get(name)
+    knob = load_catalogue().get(name)
     if knob is not None and knob.set_by is None and knob.exists_in(situation.target):
         return knob
-    near = catalogue.closest(name, situation.target)
+    near = Names(situation.target).nearest(name)
     hint = f"; did you mean {near}?" if near and near != name else ""
-    raise BadSpace(
-        "unknown_knob", f"{situation.target} has no variable {name} to search{hint}", field=field
-    )
+    text = f"{situation.target} has no variable {name} to search{hint}"
+    raise BadSpace("unknown_knob", text, field=field)
 
 
 def _count(request: SpaceRequest) -> int:
-    asked = len({*request.names, *request.free, *request.bounds})
+    asked = len(request.asked)
     count = max(DEFAULT_COUNT, asked) if request.count is None else request.count
+    text = ""
     if not 1 <= count <= MAX_COUNT or asked > MAX_COUNT:
-        raise BadSpace(
-            "bad_count", f"a search takes 1 to {MAX_COUNT} variables", field="search.knobs"
-        )
-    if not request.names and count < asked:
-        message = f"{count} variables are to be searched, but {asked} are named or have bounds"
-        raise BadSpace("bad_count", message, field="search.knobs")
+        text = f"a search takes 1 to {MAX_COUNT} variables"
+    elif not request.names and count < asked:
+        text = f"{count} variables are to be searched, but {asked} are named or have bounds"
+    if text:
+        raise BadSpace("bad_count", text, field="search.knobs")
     return count
 
 
 def _chosen(request: SpaceRequest, situation: Situation, pinned: Mapping[str, str]) -> list[Knob]:
     """The knobs by priority, or as named; freed and bounded ones are always among them."""
-    for name in request.bounds:
-        _known(name, situation, f"search.bounds.{name}")
-    named = [_known(name, situation, "search.knobs") for name in dict.fromkeys(request.names)]
-    wanted = [_known(name, situation, "search.free") for name in dict.fromkeys(request.free)]
-    catalogue = load_catalogue()
-    wanted += [catalogue.knobs[name] for name in request.bounds if name not in request.free]
-    wanted = [knob for knob in wanted if knob.name not in request.names]
-    if named:
-        return named + wanted
-    there = {knob.name for knob in catalogue.tunable(situation.target)}
-    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned}
-    gone |= {knob.name for knob in wanted}
+    asked = [_known(name, situation, field) for name, field in request.asked.items()]
+    if request.names:
+        return sorted(asked, key=lambda knob: knob.name not in request.names)
+    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned, *request.asked}
     if pinned.get(DEDICATED, request.base.get(DEDICATED)) == "ON":
         gone |= {POOL, CAPACITY}  # the server sizes these itself
-    return wanted + [
-        catalogue.knobs[name] for name in PRIORITY if name in there and name not in gone
-    ]
+    usual = load_catalogue().searched(situation.target)
+    return asked + [knob for knob in usual if knob.name not in gone]

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
-from tuning.configs.effective.durability import loss
-from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
-from tuning.configs.effective.memory import largest_pool
-from tuning.configs.effective.variables import (
+from tuning.configs.expected import DEFAULT_CHUNK, MIB, Expected
+from tuning.configs.memory import largest_pool
+from tuning.configs.price import forbidden_costs, free_redo_bytes, too_unsafe
+from tuning.configs.situation import Situation
+from tuning.configs.values import BadValue, fixed_default, normalise, usable
+from tuning.configs.variables import (
     CAPACITY,
     CHUNK,
     DIRECT_METHODS,
@@ -22,8 +23,6 @@ from tuning.configs.effective.variables import (
     POOL,
     SIZE,
 )
-from tuning.configs.situation import Situation
-from tuning.configs.values import BadValue, fixed_default, normalise, usable
 from tuning.search_space.space_request import BadSpace
 from tuning.strategy.search.space import MAX_LEVELS, Dimension
 
@@ -36,8 +35,8 @@ _LOG_BUFFERS_IN_MEMORY = 16
 # With fewer units of its rounding than this a pool gets its sizes one by one.
 _FEW_UNITS = 4
 _KIB = 1024.0
-#: Kinds of knobs that have a scale.
-NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
+# Kinds of knobs that have a scale.
+_NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
 
 
 def dimension_of(
@@ -60,47 +59,55 @@ def dimension_of(
         return _choice(knob, situation, dict.fromkeys(words), source)
     ends = [part.bounds(situation.resources) for part in knob.worth_testing]
     numbers = [number for pair in ends if pair is not None for number in pair]
-    if not numbers or knob.kind not in NUMBERS:
+    if not numbers or knob.kind not in _NUMBERS:
         return None
     return _number(knob, situation, min(numbers), max(numbers), source, beside or {})
-
-
-def default_of(knob: Knob, situation: Situation) -> str:
-    """Return the server's value if the knob is not set; "" if it is unknown."""
-    fixed = fixed_default(knob, situation.target)
-    return "" if fixed is None else fixed
 
 
 def _requested(
     knob: Knob, situation: Situation, bounds: tuple[str, str], beside: Mapping[str, str]
 ) -> Dimension:
-    low, high = _read(knob, situation, bounds)
-    found = _number(knob, situation, low, high, "as requested", beside, is_requested=True)
+    field, given = f"search.bounds.{knob.name}", f"{knob.name}: {' to '.join(bounds)}"
+    if knob.kind not in _NUMBERS:
+        raise BadSpace("bad_bounds", f"{knob.name} is no number: pin it instead", field=field)
+    try:
+        low, high = (float(normalise(knob, text, situation.target)) for text in bounds)
+    except BadValue as error:
+        raise BadSpace("bad_bounds", f"{knob.name} {error}", field=field) from None
+    found = None
+    if low < high:
+        found = _number(knob, situation, low, high, "as requested", beside, is_requested=True)
     if found is None:
-        why = why_not(knob, situation) or "the server and this host leave fewer than two values"
-        message = f"{knob.name}: {bounds[0]} to {bounds[1]} leaves nothing to try: {why}"
-        raise BadSpace("bad_bounds", message, field=f"search.bounds.{knob.name}")
-    if found.high + (found.step or 1.0) <= high:
-        return replace(found, source="as requested, as far as the server and this host allow")
+        why = f": {why_none(knob, situation)}" if low < high else ""
+        raise BadSpace("bad_bounds", f"{given} leaves nothing to try{why}", field=field)
     return found
 
 
-def why_not(knob: Knob, situation: Situation) -> str:
-    """Say which of a knob's values the study does not allow; "" if it allows all."""
+def why_none(knob: Knob, situation: Situation) -> str:
+    """Say why a study has fewer than two values of a knob to try, and what to do."""
     if kinds := sorted({one.kind for one in knob.costs} - situation.allowed):
         named = ",".join(kinds)
-        return f"other values cost {named}, which is not allowed (--allow {named})"
+        return f"other values of {knob.name} cost {named}, which is not allowed (--allow {named})"
     if lost := [one for one in knob.durability if one.durability > situation.durability]:
         given = min(one.durability for one in lost)
-        return f"other values are of class {given}, the study allows only {situation.durability}"
-    return ""
+        return (
+            f"other values of {knob.name} are of class {given}, the study allows only "
+            f"{situation.durability}"
+        )
+    if not knob.worth_testing:
+        todo = "give it bounds" if knob.kind in _NUMBERS else "pin it or leave it out"
+        return f"the catalogue knows no values of {knob.name} that are worth testing: {todo}"
+    return (
+        f"the server, this host and what the study sets besides leave {knob.name} fewer than two "
+        "values; pin it or leave it out"
+    )
 
 
 def _choice(
     knob: Knob, situation: Situation, words: Iterable[str], source: str
 ) -> Dimension | None:
     taken: dict[str, None] = {}
-    default = default_of(knob, situation)
+    default = fixed_default(knob, situation.target) or ""
     for word in (*([default] if default else []), *words):
         try:
             value = normalise(knob, word, situation.target)
@@ -117,8 +124,9 @@ def _is_allowed(knob: Knob, value: str, situation: Situation) -> bool:
     direct = knob.name == FLUSH_METHOD and value in DIRECT_METHODS
     if direct and situation.host.direct_io is False:
         return False
-    return loss(knob, value, situation.durability) is None and not forbidden_costs(
-        {knob.name: value}, situation.target, situation.allowed, situation.host
+    knobs, target = {knob.name: value}, situation.target
+    return not too_unsafe(knobs, situation.durability) and not forbidden_costs(
+        knobs, target, situation.allowed, situation.host
     )
 
 
@@ -173,7 +181,7 @@ def _number(
         step=step,
         values=values,
         special=special,
-        default=default_of(knob, situation),
+        default=fixed_default(knob, situation.target) or "",
         source=source,
     )
     # The gate would refuse what may lose more than the study allows.
@@ -251,17 +259,3 @@ def _redo_limit(knob: Knob, situation: Situation, beside: Mapping[str, str]) -> 
         files = usable(many, beside.get(FILES, ""), situation.target)
         sized |= {} if files is None else {FILES: files}
     return limit * MIB / (Expected(sized, situation.target).redo() or MIB)
-
-
-def _read(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> tuple[float, float]:
-    field = f"search.bounds.{knob.name}"
-    if knob.kind not in NUMBERS:
-        raise BadSpace("bad_bounds", f"{knob.name} is no number: pin it instead", field=field)
-    try:
-        low, high = (float(normalise(knob, text, situation.target)) for text in bounds)
-    except BadValue as error:
-        raise BadSpace("bad_bounds", f"{knob.name} {error}", field=field) from None
-    if low >= high:
-        message = f"{knob.name}: {bounds[0]} to {bounds[1]} leaves nothing to try"
-        raise BadSpace("bad_bounds", message, field=field)
-    return low, high

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.expected import Expected
+from tuning.configs.expected import Expected
 from tuning.configs.situation import Situation
 from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.space import Dimension, Rule
@@ -30,103 +30,86 @@ def within_rules(
     """
     found: dict[str, Dimension | None] = {one.name: one for one in dimensions}
     expected = Expected(fixed, situation.target, situation.host)
+    fit = _Fit(request, situation)
     for rule in RULES:
         lower, upper = found.get(rule.lower), found.get(rule.upper)
         if lower is not None and upper is not None:
-            lower, upper = _together(rule, lower, upper, request, situation)
-            found |= {rule.lower: lower, rule.upper: upper}
+            found[rule.lower], found[rule.upper] = fit.together(rule, lower, upper)
         elif upper is not None:
             least = expected.number(rule.lower)
-            if least is not None and upper.high <= least and rule.upper not in request.bounds:
-                upper = _widened(upper, least, rule, situation)
-            found[rule.upper] = _narrowed(upper, request, rule.lower, low=least)
+            if least is not None:
+                upper = fit.widened(upper, least, rule) if upper.high <= least else upper
+                found[rule.upper] = fit.narrowed(upper, rule.lower, low=least)
         elif lower is not None:
             most = expected.number(rule.upper)
-            found[rule.lower] = _narrowed(lower, request, rule.upper, high=most)
+            if most is not None:
+                found[rule.lower] = fit.narrowed(lower, rule.upper, high=most)
     return [one for one in found.values() if one is not None and len(one.levels) > 1]
 
 
-def _together(
-    rule: Rule, lower: Dimension, upper: Dimension, request: SpaceRequest, situation: Situation
-) -> tuple[Dimension | None, Dimension | None]:
-    """With a value of the one that moves for every value of the other."""
-    needed = _highest(lower) if rule.moves == "upper" else _lowest(lower)
-    reached = max(needed, _highest(lower) if rule.lower in request.bounds else needed)
-    if reached > _highest(upper) and rule.upper not in request.bounds:
-        upper = _widened(upper, reached, rule, situation)
-    if rule.moves == "upper":
-        if needed > _highest(upper):
-            _refuse_if_asked(rule, lower, upper, request)
-            if lower.low >= _highest(upper):
-                lower = _begun_lower(lower, situation)
-            return _narrowed(lower, request, rule.upper, high=_highest(upper)), upper
-    elif needed > _lowest(upper):
-        if rule.upper not in request.bounds:
-            return lower, _narrowed(upper, request, rule.lower, low=needed)
-        _refuse_if_asked(rule, lower, upper, request)
-        lower = _begun_lower(lower, situation)
-        return _narrowed(lower, request, rule.upper, low=_lowest(upper)), upper
-    return lower, upper
+@dataclass(frozen=True)
+class _Fit:
+    request: SpaceRequest
+    situation: Situation
 
+    def together(
+        self, rule: Rule, lower: Dimension, upper: Dimension
+    ) -> tuple[Dimension | None, Dimension | None]:
+        """Return both, with a value of the one that moves for every value of the other."""
+        bounds, upper_moves = self.request.bounds, rule.moves == "upper"
+        highest, lowest = _numbers(lower)[-1], _numbers(lower)[0]
+        reach = highest if upper_moves or lower.name in bounds else lowest
+        if reach > _numbers(upper)[-1]:
+            upper = self.widened(upper, reach, rule)
+        needed, limit = (
+            (highest, _numbers(upper)[-1]) if upper_moves else (lowest, _numbers(upper)[0])
+        )
+        if needed <= limit:
+            return lower, upper
+        if not upper_moves and upper.name not in bounds:
+            return lower, self.narrowed(upper, lower.name, low=needed)
+        if lower.name in bounds and upper.name in bounds:
+            raise BadSpace(
+                "bad_bounds",
+                f"{lower.name} may not be above {upper.name}: {' to '.join(bounds[lower.name])} "
+                f"does not go with {' to '.join(bounds[upper.name])}",
+                field=f"search.bounds.{lower.name}",
+            )
+        limits = self._limits(lower)
+        if lower.low >= limit and limits is not None:
+            lower = replace(lower, low=min(lower.low, max(limits[0], 1.0)))
+        return self.narrowed(lower, upper.name, high=limit), upper
 
-def _refuse_if_asked(
-    rule: Rule, lower: Dimension, upper: Dimension, request: SpaceRequest
-) -> None:
-    if rule.lower in request.bounds and rule.upper in request.bounds:
+    def widened(self, one: Dimension, least: float, rule: Rule) -> Dimension:
+        """Return a range of the catalogue above `least`, as far as the server takes it."""
+        if one.name in self.request.bounds:
+            return one
+        limits = self._limits(one)
+        most = _BEYOND * least if limits is None else min(_BEYOND * least, limits[1])
+        source = f"{one.source}; up to twice {rule.lower}"
+        return replace(one, high=max(one.high, float(math.floor(most))), source=source)
+
+    def narrowed(
+        self, one: Dimension, partner: str, low: float = -math.inf, high: float = math.inf
+    ) -> Dimension | None:
+        """Return the dimension with an end moved in; None if no range is left."""
+        special = tuple(value for value in one.special if low <= float(value) <= high)
+        found = replace(one, low=max(one.low, low), high=min(one.high, high), special=special)
+        if found.high > found.low or (found.high == found.low and special):
+            return found
+        if one.name not in self.request.bounds:
+            return None
+        side, limit = ("above", high) if low == -math.inf else ("below", low)
         raise BadSpace(
             "bad_bounds",
-            f"{rule.lower} may not be above {rule.upper}: {_lowest(lower):g} to "
-            f"{_highest(lower):g} does not go with {_lowest(upper):g} to {_highest(upper):g}",
-            field=f"search.bounds.{rule.lower}",
+            f"{one.name} may not be {side} {partner}, which is {limit:g} in this study: its "
+            "bounds leave nothing to try",
+            field=f"search.bounds.{one.name}",
         )
 
-
-def _widened(one: Dimension, least: float, rule: Rule, situation: Situation) -> Dimension:
-    """Return the dimension with a range above `least`, as far as the server takes it."""
-    limits = load_catalogue().knobs[one.name].limits(situation.target)
-    most = _BEYOND * least if limits is None else min(_BEYOND * least, limits.high)
-    source = f"{one.source}; up to twice {rule.lower}"
-    return replace(one, high=max(one.high, float(math.floor(most))), source=source)
+    def _limits(self, one: Dimension) -> tuple[float, float] | None:
+        return load_catalogue().knobs[one.name].limits(self.situation.target)
 
 
-def _begun_lower(one: Dimension, situation: Situation) -> Dimension:
-    """Begin the range at the least value that the server takes."""
-    limits = load_catalogue().knobs[one.name].limits(situation.target)
-    return one if limits is None else replace(one, low=min(one.low, max(limits.low, 1.0)))
-
-
-def _narrowed(
-    one: Dimension,
-    request: SpaceRequest,
-    partner: str,
-    low: float | None = None,
-    high: float | None = None,
-) -> Dimension | None:
-    """Return the dimension with an end moved in; None if no range is left."""
-    least = -math.inf if low is None else low
-    most = math.inf if high is None else high
-    found = replace(
-        one,
-        low=max(one.low, least),
-        high=min(one.high, most),
-        special=tuple(value for value in one.special if least <= float(value) <= most),
-    )
-    if found.high > found.low or (found.high == found.low and found.special):
-        return found
-    if one.name not in request.bounds:
-        return None
-    side, limit = ("above", most) if low is None else ("below", least)
-    raise BadSpace(
-        "bad_bounds",
-        f"{one.name} may not be {side} {partner}, which is {limit:g} in this study: its bounds "
-        "leave nothing to try",
-        field=f"search.bounds.{one.name}",
-    )
-
-
-def _lowest(one: Dimension) -> float:
-    return min(float(value) for value in one.levels)
-
-
-def _highest(one: Dimension) -> float:
-    return max(float(value) for value in one.levels)
+def _numbers(one: Dimension) -> list[float]:
+    return sorted(float(value) for value in one.levels)

@@ -1,4 +1,4 @@
-"""How a user narrows the space of a search, and which knobs it has if the user names none."""
+"""How a user narrows the space of a search."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tuning.errors import TuningError
+
+# More make the search harder than they are worth; fewer leave too much unchanged.
+DEFAULT_COUNT = 14
+MAX_COUNT = 20
 
 
 class BadSpace(TuningError):
@@ -29,40 +33,12 @@ class SpaceRequest:
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)
 
-
-# The order in which knobs get into a space. The first ones moved throughput most: they carry most
-# of what a search wins on the recorded surface (docs/explanation/search.md). The others follow the
-# whitepaper and the advice of Percona and of MySQL's manual.
-PRIORITY = (
-    "innodb_buffer_pool_size",
-    "innodb_log_writer_threads",
-    "innodb_redo_log_capacity",
-    "innodb_log_file_size",
-    "innodb_thread_concurrency",
-    "innodb_flush_method",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_doublewrite_pages",
-    "innodb_lru_scan_depth",
-    "performance_schema",
-    "innodb_log_buffer_size",
-    "innodb_flush_neighbors",
-    "binlog_row_image",
-    "innodb_adaptive_hash_index",
-    "innodb_max_dirty_pages_pct_lwm",
-    "innodb_spin_wait_delay",
-    "innodb_write_io_threads",
-    "innodb_read_io_threads",
-    "innodb_purge_threads",
-    "innodb_max_dirty_pages_pct",
-    "innodb_change_buffering",
-    "innodb_use_fdatasync",
-    "innodb_use_native_aio",
-    "innodb_purge_batch_size",
-    "table_open_cache",
-    "table_open_cache_instances",
-    "innodb_numa_interleave",
-)
-# More make the search harder than they are worth; fewer leave too much unchanged.
-DEFAULT_COUNT = 14
-MAX_COUNT = 20
+    @property
+    def asked(self) -> dict[str, str]:
+        """The knobs that the user wants searched, and the field that names each."""
+        fields = {
+            "search.knobs": self.names,
+            "search.free": self.free,
+            **{f"search.bounds.{name}": (name,) for name in self.bounds},
+        }
+        return {name: path for path, names in reversed(fields.items()) for name in names}

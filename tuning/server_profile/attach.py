@@ -44,26 +44,30 @@ class Place:
         if self.socket is None:
             check_host(self.host)
 
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}" if self.socket is None else f"{self.socket}"
+
     @property
     def is_local(self) -> bool:
         """Whether no network lies between: a socket or a loopback address."""
         if self.socket is not None or self.host == "localhost":
             return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        address = _address(self.host)
+        return address is not None and address.is_loopback
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
 
 
 def check_host(text: str) -> None:
     """Raise InvalidRequest unless it is a plain host name or address, without anything else."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        if _HOST.fullmatch(text) is None:
-            shown = text[:60]
-            reason = f"must be a host name or an address and nothing else, not {shown!r}"
-            raise InvalidRequest([("host", reason)]) from None
+    if _address(text) is None and _HOST.fullmatch(text) is None:
+        reason = f"must be a host name or an address and nothing else, not {text[:60]!r}"
+        raise InvalidRequest([("host", reason)])
 
 
 class _Reader(Connection):
@@ -87,7 +91,7 @@ def attach(
     """
     rows: list[Row] = []
     try:
-        with connect(place, seconds) as connection, connection.cursor() as cursor:
+        with _connect(place, seconds) as connection, connection.cursor() as cursor:
             for statement in statements(seconds):
                 try:
                     cursor.execute(statement)
@@ -97,12 +101,12 @@ def attach(
                     raise
                 rows += (tuple(map(_text, row)) for row in cursor.fetchall())
     except (pymysql.err.MySQLError, OSError) as error:
-        raise TuningError("cannot_attach", f"{_where(place)}: {_reason(error)}") from None
+        raise TuningError("cannot_attach", f"{place}: {_reason(error)}") from None
     return read_profile(rows, read_by="attach", memory_bytes=memory_bytes, hides_names=hides_names)
 
 
-def connect(place: Place, seconds: int) -> Connection[Any]:
-    """Return a connection, with TLS unless no network lies between. Raises MySQLError."""
+def _connect(place: Place, seconds: int) -> Connection[Any]:
+    """Return a connection, with TLS unless no network lies between."""
     where: dict[str, Any] = {"host": place.host, "port": place.port}
     if place.socket is not None:
         where = {"unix_socket": str(place.socket)}
@@ -135,18 +139,11 @@ def _text(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else f"{value}"
 
 
-def _where(place: Place) -> str:
-    return str(place.socket) if place.socket is not None else f"{place.host}:{place.port}"
-
-
 def _reason(error: Exception) -> str:
     """Return the server's own words, with a hint where TLS is the matter."""
     text = " ".join(f"{error.args[-1] if error.args else error}".split())[:300]
     if "doesn't support SSL" in text:
         return f"{text}. A password never goes over a network without TLS"
     if "certificate verify failed" in text:
-        return (
-            f"{text}. Name the server's authority by --ssl-ca; for a certificate that does not "
-            "name the host add --no-name-check"
-        )
+        return f"{text}. Name the server's authority by --ssl-ca, or add --no-name-check"
     return text

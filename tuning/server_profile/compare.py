@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tuning.catalogue.loader import load_catalogue
@@ -9,7 +10,7 @@ from tuning.configs.values import readable_value
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import Figure, figure, figures_of
-from tuning.server_profile.profile import Profile
+from tuning.server_profile.profile import Profile, ratio
 
 #: Loads that differ by less than this are called alike.
 _ALIKE = 1.2
@@ -60,7 +61,7 @@ def compare(before: Profile, after: Profile) -> ProfileComparison:
         raise InvalidRequest([("after", reason)])
     if after.read_at < before.read_at + before.seconds:
         raise InvalidRequest([("after", "was read before the other one: exchange them")])
-    load = _ratio(figure(before, "questions"), figure(after, "questions"))
+    load = ratio(figure(after, "questions"), figure(before, "questions"))
     return ProfileComparison(
         settings={
             name: (before.variables.get(name), after.variables.get(name))
@@ -73,51 +74,33 @@ def compare(before: Profile, after: Profile) -> ProfileComparison:
 
 
 def _pairs(before: Profile, after: Profile, load: float | None) -> list[FigurePair]:
-    later = {one.name: one for one in figures_of(after)}
     pairs = []
-    for one in figures_of(before):
-        if one.name not in later:
-            continue
-        change = _ratio(one.value, later[one.name].value)
-        is_rate = one.unit in ("per second", "bytes per hour") and one.name != "questions"
-        per_statement = change / load if is_rate and change is not None and load else None
-        pairs.append(FigurePair(one, later[one.name], change, per_statement))
+    for old, new in zip(figures_of(before), figures_of(after), strict=True):
+        change = ratio(new.value, old.value)
+        is_rate = old.unit in ("per second", "bytes per hour") and old.name != "questions"
+        per_statement = ratio(change, load) if is_rate else None
+        pairs.append(FigurePair(old, new, change, per_statement))
     return pairs
 
 
 def _limits(before: Profile, after: Profile, load: float | None) -> list[str]:
-    limits = [_NO_CAUSE]
-    if load is None:
-        limits.append("How much the load differs is unknown.")
-    elif not 1 / _ALIKE < load < _ALIKE:
-        limits.append(
-            f"The load differs: {load:.3g} times as many statements per second. Read the figures "
-            "for each statement."
-        )
-    if before.version != after.version:
-        limits.append(f"The version changed from {before.version} to {after.version}.")
-    sizes = before.data_bytes, after.data_bytes
-    if None not in sizes and sizes[0] != sizes[1]:
-        limits.append(
-            f"The data was {size_text(sizes[0] or 0)} and is {size_text(sizes[1] or 0)}."
-        )
-    if (
-        {one.schema_name for one in before.sizes}.isdisjoint(
-            one.schema_name for one in after.sizes
-        )
-        and before.sizes
-        and after.sizes
-    ):
-        limits.append("No schema is in both profiles: are they of one server?")
-    uptime = after.second.get("Uptime")
-    if uptime is not None and uptime < after.read_at - before.read_at:
-        limits.append(
-            "The server was restarted in between: means since the start are of the time after it."
-        )
-    if uptime is not None and uptime < 3600:
-        limits.append("The server was up for less than an hour: its buffer pool may still fill.")
-    return limits
-
-
-def _ratio(before: float | None, after: float | None) -> float | None:
-    return after / before if before and after is not None else None
+    schemas = [{size.schema_name for size in one.sizes} for one in (before, after)]
+    uptime = after.second.get("Uptime", math.inf)
+    sizes = [size_text(one.data_bytes or 0) for one in (before, after)]
+    said = {
+        _NO_CAUSE: True,
+        "How much the load differs is unknown.": load is None,
+        f"The load differs: {load or 0:.3g} times as many statements per second. Read the figures "
+        "for each statement.": load is not None and not 1 / _ALIKE < load < _ALIKE,
+        f"The version changed from {before.version} to {after.version}.": before.version
+        != after.version,
+        f"The data was {sizes[0]} and is {sizes[1]}.": "0 bytes" not in sizes
+        and sizes[0] != sizes[1],
+        "No schema is in both profiles: are they of one server?": all(schemas)
+        and schemas[0].isdisjoint(schemas[1]),
+        "The server was restarted in between: means since the start are of the time after it.": (
+            uptime < after.read_at - before.read_at
+        ),
+        "The server was up for less than an hour: its buffer pool may still fill.": uptime < 3600,
+    }
+    return [sentence for sentence, holds in said.items() if holds]

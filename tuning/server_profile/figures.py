@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass as plain_dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field, StrictBool
+from pydantic.dataclasses import dataclass
 
 from benchmarks.counted import percent
+from benchmarks.datafiles import STRICT, Count, Named, read_data_file
 from benchmarks.storage.human import human_bytes
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.profile import Profile
+from tuning.server_profile.profile import Profile, ratio
 
-WRITES = (
-    *("Com_insert", "Com_insert_select", "Com_replace", "Com_replace_select"),
-    *("Com_update", "Com_update_multi", "Com_delete", "Com_delete_multi"),
-)
-COMMITS = ("Com_commit", "Com_xa_commit")
-_HOUR = 3600
-#: By name of a figure: title, counters, and whether TPC-C has such a load.
-Rates = Mapping[str, tuple[str, tuple[str, ...], bool | None]]
+_FILE = Path(__file__).resolve().parent / "figures.yaml"
 
 
-@dataclass(frozen=True)
+@plain_dataclass(frozen=True)
 class Figure:
     """A figure of a server. `value` None is unknown, and `text` says why.
 
@@ -38,145 +37,88 @@ class Figure:
     is_tested: bool | None = None
 
 
-_TEXTS: dict[str, Callable[[float], str]] = {
-    "bytes": size_text,
-    "per second": lambda value: rate_text(value),
-    "bytes per hour": lambda value: f"{human_bytes(value)}/h",
-    "share": lambda value: percent(value, 2 if value < 0.1 else 0),
-    "count": lambda value: f"{value:,.0f}",
-    "seconds": lambda value: f"every {duration_text(value)}",
-    "ms": lambda value: f"{value:.3g} ms",
-}
-_LOAD: Rates = {
-    "questions": ("Statements", ("Questions",), None),
-    "commits": ("COMMIT statements", COMMITS, True),
-    "writes": ("Statements that write", WRITES, True),
-}
-_READS: Rates = {
-    "scans": ("Full scans of a first table", ("Select_scan",), False),
-    "full_joins": ("Joins without an index", ("Select_full_join",), False),
-    "sort_merges": ("Merge passes of sorts", ("Sort_merge_passes",), False),
-}
-_WAITS: Rates = {
-    "lock_waits": ("Waits for row locks", ("Innodb_row_lock_waits",), True),
-    "log_waits": ("Waits for the log buffer", ("Innodb_log_waits",), True),
-    "free_waits": ("Waits for a free page", ("Innodb_buffer_pool_wait_free",), True),
-    "table_misses": ("Table cache misses", ("Table_open_cache_misses",), True),
-    "threads_created": ("Threads created", ("Threads_created",), False),
-    "binlog_disk": ("Transactions above binlog_cache_size", ("Binlog_cache_disk_use",), False),
-}
+@dataclass(frozen=True, config=STRICT)
+class _Spec:
+    """How a figure is made; see figures.yaml."""
+
+    name: str
+    title: str
+    unit: str = ""
+    of: str = ""
+    variable: str = ""
+    most: str = ""
+    rate: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    times: Count = 1
+    tested: StrictBool | None = None
+    unknown: str = "the server does not tell"
+
+    def value(self, profile: Profile) -> float | None:
+        if self.rate:
+            rate = profile.per_second(*self.rate)
+            return None if rate is None else rate * self.times
+        if self.share:
+            return ratio(*(profile.grown(name) for name in self.share))
+        if self.levels:
+            return ratio(*(profile.second.get(name) for name in self.levels))
+        if self.most:
+            both = (profile.first.get(self.most), profile.second.get(self.most))
+            return max((one for one in both if one is not None), default=None)
+        found: float | None = (
+            profile.number(self.variable) if self.variable else getattr(profile, self.of)
+        )
+        return found
+
+    def figure(self, profile: Profile) -> Figure:
+        unit = self.unit or ("per second" if self.rate else "share")
+        value, text = self.value(profile), _TEXTS[unit]
+        ever = profile.per_second_ever(*self.rate) if self.rate else None
+        return Figure(
+            name=self.name,
+            title=self.title,
+            value=value,
+            unit=unit,
+            text=f"unknown: {self.unknown}" if value is None else text(value),
+            ever="" if ever is None else text(ever * self.times),
+            is_tested=self.tested,
+        )
+
+
+@dataclass(frozen=True, config=STRICT)
+class _Specs:
+    also: tuple[str, ...]
+    figures: Named[str, _Spec] = Field(min_length=1)
+
+
+@cache
+def _specs() -> _Specs:
+    return read_data_file(_FILE, _Specs)
 
 
 def figures_of(profile: Profile) -> list[Figure]:
     """Return all figures in the order in which pages show them."""
-    return [*_sizes(profile), *_connections(profile), *_writes(profile), *_memory(profile)]
+    return [one.figure(profile) for one in _specs().figures.values()]
 
 
 def figure(profile: Profile, name: str) -> float | None:
     """Return the value of one figure."""
-    return next(one.value for one in figures_of(profile) if one.name == name)
+    return _specs().figures[name].value(profile)
 
 
-def _sizes(profile: Profile) -> Iterator[Figure]:
-    unseen = "the account saw no InnoDB table"
-    yield _figure("data", "Data in InnoDB", "bytes", profile.data_bytes, unknown=unseen)
-    others = [one for one in profile.sizes if one.engine.lower() != "innodb"]
-    if others:
-        total = sum(one.data_bytes + one.index_bytes for one in others)
-        engines = ", ".join(sorted({one.engine for one in others}))
-        yield _figure("other_data", f"Data in other engines ({engines})", "bytes", total)
-    typed = "no server tells it: type it in"
-    yield _figure("memory", "Memory of the host", "bytes", profile.memory_bytes, unknown=typed)
-    yield _figure("pool", "Buffer pool", "bytes", profile.number("innodb_buffer_pool_size"))
+def counters() -> set[str]:
+    """The status variables that only grow while a server runs."""
+    return {name for one in _specs().figures.values() for name in one.rate} | {"Uptime"}
 
 
-def _connections(profile: Profile) -> Iterator[Figure]:
-    for name, title, counter in (
-        ("connected", "Connections in use", "Threads_connected"),
-        ("running", "Threads running", "Threads_running"),
-    ):
-        seen = [one[counter] for one in (profile.first, profile.second) if counter in one]
-        yield _figure(name, title, "count", max(seen, default=None))
-    title = f"Connections at peak, of {profile.variables.get('max_connections', '?')} allowed"
-    yield _figure("peak", title, "count", profile.second.get("Max_used_connections"))
-    yield from _rates(profile, _LOAD)
+def needed_status() -> set[str]:
+    """The status variables that the figures need."""
 
+    def named() -> Iterator[str]:
+        for one in _specs().figures.values():
+            yield from (*one.rate, *one.share, *one.levels, one.most)
 
-def _writes(profile: Profile) -> Iterator[Figure]:
-    redo = _hourly(profile, "redo_per_hour", "Redo log written", "Innodb_os_log_written")
-    yield redo
-    size, age = profile.redo_bytes, profile.checkpoint_age
-    yield _figure("redo_size", "Size of the redo log", "bytes", size)
-    turns = size * _HOUR / redo.value if size and redo.value else None
-    yield _figure("redo_turn", "The redo log turns over", "seconds", turns, is_tested=True)
-    yield _binlog(profile)
-    of_size = f", {percent(age / size)} of the redo log" if age is not None and size else ""
-    found = _figure("checkpoint_age", "Checkpoint age", "bytes", age, is_tested=True)
-    yield replace(found, text=f"{found.text}{of_size}")
-
-
-def _binlog(profile: Profile) -> Figure:
-    name, title, uptime = "binlog_per_hour", "Binary log written", profile.second.get("Uptime")
-    if profile.variables.get("log_bin") == "OFF":
-        found = _figure(name, title, "bytes per hour", 0, is_tested=True)
-        return replace(found, text="off")
-    if "Binlog_bytes_written" in profile.second or profile.binlog_bytes is None or not uptime:
-        return _hourly(profile, name, title, "Binlog_bytes_written")
-    mean = profile.binlog_bytes * _HOUR / uptime
-    found = _figure(name, title, "bytes per hour", mean, is_tested=True)
-    return replace(found, text=f"{found.text} on average since the server started")
-
-
-def _memory(profile: Profile) -> Iterator[Figure]:
-    pool, grown, now = "Innodb_buffer_pool_", profile.grown, profile.second.get
-    yield from _rates(profile, {"pool_misses": ("Buffer pool misses", (f"{pool}reads",), True)})
-    missed = _share(grown(f"{pool}reads"), grown(f"{pool}read_requests"))
-    title = "Page requests that missed the pool"
-    yield _figure("pool_miss_share", title, "share", missed, is_tested=True)
-    dirty = _share(now(f"{pool}pages_dirty"), now(f"{pool}pages_total"))
-    yield _figure("dirty", "Dirty pages in the pool", "share", dirty, is_tested=True)
-    on_disk = "Created_tmp_disk_tables"
-    yield from _rates(profile, {"tmp_disk": ("Temporary tables on disk", (on_disk,), False)})
-    went = _share(grown(on_disk), grown("Created_tmp_tables"))
-    title = "Temporary tables that went to disk"
-    yield _figure("tmp_disk_share", title, "share", went, is_tested=False)
-    yield from _rates(profile, {**_READS, **_WAITS})
-    wait_ms = _share(grown("Innodb_row_lock_time"), grown("Innodb_row_lock_waits"))
-    title, unseen = "Mean wait for a row lock", "no wait was seen"
-    yield _figure("lock_wait_ms", title, "ms", wait_ms, unknown=unseen, is_tested=True)
-
-
-def _figure(
-    name: str,
-    title: str,
-    unit: str,
-    value: float | None,
-    *,
-    unknown: str = "the server does not tell",
-    ever: float | None = None,
-    is_tested: bool | None = None,
-) -> Figure:
-    text = f"unknown: {unknown}" if value is None else _TEXTS[unit](value)
-    mean = "" if ever is None else _TEXTS[unit](ever)
-    return Figure(name, title, value, unit, text, mean, is_tested)
-
-
-def _rates(profile: Profile, rates: Rates) -> Iterator[Figure]:
-    for name, (title, counters, is_tested) in rates.items():
-        rate, ever = profile.per_second(*counters), profile.per_second_ever(*counters)
-        yield _figure(name, title, "per second", rate, ever=ever, is_tested=is_tested)
-
-
-def _hourly(profile: Profile, name: str, title: str, counter: str) -> Figure:
-    rate, ever = (
-        None if one is None else one * _HOUR
-        for one in (profile.per_second(counter), profile.per_second_ever(counter))
-    )
-    return _figure(name, title, "bytes per hour", rate, ever=ever, is_tested=True)
-
-
-def _share(part: float | None, whole: float | None) -> float | None:
-    return part / whole if part is not None and whole else None
+    return {*named(), *_specs().also}
 
 
 def rate_text(rate: float) -> str:
@@ -186,7 +128,18 @@ def rate_text(rate: float) -> str:
 
 def duration_text(seconds: float) -> str:
     """Return a duration in the largest fitting unit, such as "9 s" or "3 hours"."""
-    for unit, name in ((86_400, "days"), (_HOUR, "hours"), (60, "minutes")):
+    for unit, name in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds:.3g} s"
+
+
+_TEXTS: dict[str, Callable[[float], str]] = {
+    "bytes": size_text,
+    "per second": rate_text,
+    "bytes per hour": lambda value: f"{human_bytes(value)}/h",
+    "share": lambda value: percent(value, 2 if value < 0.1 else 0),
+    "count": lambda value: f"{value:,.0f}",
+    "seconds": lambda value: f"every {duration_text(value)}",
+    "ms": lambda value: f"{value:.3g} ms",
+}

@@ -1,23 +1,15 @@
-"""The profile of a real server, as it is stored, and what is kept of a server's output for it.
-
-Everything that is not on the lists below is dropped: so secrets are held back that nobody thought
-of. Host names and addresses are never kept.
-"""
+"""The profile of a real server, as it is stored."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.knob import Kind
-from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.effective.readback import shown_redo_bytes
+from tuning.configs.readback import shown_redo_bytes
 
 
 class SchemaSize(BaseModel):
@@ -96,6 +88,32 @@ class Profile(BaseModel):
         return shown_redo_bytes(self.variables, self.target, {})
 
     @property
+    def other_data_bytes(self) -> int | None:
+        """Bytes of tables and indexes in other engines; None if no table was seen."""
+        found = [one for one in self.sizes if one.engine.lower() != "innodb"]
+        return sum(one.data_bytes + one.index_bytes for one in found) if self.sizes else None
+
+    @property
+    def redo_turn_s(self) -> float | None:
+        """Seconds in which as much redo is written as the log holds."""
+        return ratio(self.redo_bytes, self.per_second("Innodb_os_log_written"))
+
+    @property
+    def binlog_per_hour(self) -> float | None:
+        """Bytes of binary log written per hour, on average since the start if not counted."""
+        if self.variables.get("log_bin") == "OFF":
+            return 0
+        rate = self.per_second("Binlog_bytes_written")
+        if rate is None:
+            rate = ratio(self.binlog_bytes, self.second.get("Uptime"))
+        return None if rate is None else rate * 3600
+
+    @property
+    def checkpoint_share(self) -> float | None:
+        """The checkpoint age divided by the size of the redo log."""
+        return ratio(self.checkpoint_age, self.redo_bytes)
+
+    @property
     def checkpoint_age(self) -> float | None:
         """Bytes of redo log that a crash would have to apply, the larger of both readings."""
         ages = []
@@ -109,66 +127,6 @@ class Profile(BaseModel):
         return max(ages, default=None)
 
 
-#: Variables that are no knobs of the catalogue and that figures or remarks need.
-VARIABLES = frozenset(
-    {
-        *("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group"),
-        *("tmp_table_size", "max_heap_table_size", "read_only", "binlog_expire_logs_seconds"),
-        *("open_files_limit", "thread_stack", "read_buffer_size", "read_rnd_buffer_size"),
-        *("log_bin", "binlog_row_image", "version_comment", "innodb_doublewrite"),
-    }
-)
-#: Counters, which only grow while a server runs.
-COUNTERS = frozenset(
-    {
-        *("Questions", "Com_select", "Com_commit", "Com_rollback", "Com_xa_commit"),
-        *("Com_insert", "Com_insert_select", "Com_replace", "Com_replace_select"),
-        *("Com_update", "Com_update_multi", "Com_delete", "Com_delete_multi"),
-        *("Innodb_os_log_written", "Innodb_log_waits", "Innodb_buffer_pool_wait_free"),
-        *("Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests"),
-        *("Innodb_data_fsyncs", "Innodb_pages_written", "Innodb_rows_read"),
-        *("Innodb_row_lock_waits", "Innodb_row_lock_time", "Innodb_deadlocks"),
-        *("Created_tmp_tables", "Created_tmp_disk_tables", "Sort_merge_passes"),
-        *("Select_scan", "Select_full_join", "Handler_read_rnd_next", "Threads_created"),
-        *("Table_open_cache_misses", "Table_open_cache_hits", "Opened_tables"),
-        *("Binlog_bytes_written", "Binlog_cache_disk_use", "Binlog_cache_use"),
-        *("Aborted_clients", "Aborted_connects", "Connections", "Uptime"),
-    }
-)
-#: Levels of the moment.
-GAUGES = frozenset(
-    {
-        *("Threads_connected", "Threads_running", "Max_used_connections", "Open_tables"),
-        *("Innodb_buffer_pool_pages_total", "Innodb_buffer_pool_pages_free"),
-        *("Innodb_buffer_pool_pages_dirty", "Innodb_buffer_pool_pages_data"),
-        *("Innodb_checkpoint_age", "Innodb_redo_log_current_lsn"),
-        *("Innodb_redo_log_checkpoint_lsn", "Innodb_history_list_length"),
-    }
-)
-_PLAIN = re.compile(r"[\w.,:+() -]{0,100}", re.ASCII)
-_NUMBER = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,10})?", re.ASCII)
-
-
-def kept_variables(read: Mapping[str, str], target: ServerTraits) -> dict[str, str]:
-    """Return the variables that are kept, without paths."""
-    catalogue = load_catalogue().knobs.values()
-    knobs = {
-        one.variable(target)
-        for one in catalogue
-        if one.exists_in(target) and one.kind not in (Kind.PATH, Kind.STRING)
-    }
-    wanted = knobs | VARIABLES
-    return {
-        name: value
-        for name, value in read.items()
-        if name in wanted and _PLAIN.fullmatch(value) is not None
-    }
-
-
-def kept_status(read: Mapping[str, str]) -> dict[str, float]:
-    """Return the counters and levels that are kept."""
-    return {
-        name: float(value)
-        for name, value in read.items()
-        if name in COUNTERS | GAUGES and _NUMBER.fullmatch(value) is not None
-    }
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """Return a share; None if either is unknown or the whole is 0."""
+    return part / whole if part is not None and whole else None

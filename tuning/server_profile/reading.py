@@ -1,247 +1,49 @@
-"""Make a profile of what the script's output says, as clients write it, or say why it is none."""
+"""Make a profile of what the script's output says, as clients write it, or say why it is none.
+
+Only what figures and proposals need is kept of an output. So secrets are held back that nobody
+thought of. Host names, addresses and paths are never kept.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.target import parse_traits
+from tuning.catalogue.knob import Kind
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.profile import (
-    COUNTERS,
-    Profile,
-    SchemaSize,
-    kept_status,
-    kept_variables,
-)
+from tuning.server_profile.figures import counters, needed_status
+from tuning.server_profile.profile import Profile, SchemaSize
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:]{0,99}", re.ASCII)
-_VERSION = re.compile(r"(?:5\.5\.5-)?([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})", re.ASCII)
-_NEEDED = {"version", "innodb_buffer_pool_size", "max_connections"}
+Row = tuple[str, ...]
+_SECONDS = 60
 #: Seconds by which the server's clock and its uptime may differ: both are whole seconds.
 _CLOCK_SLACK_S = 5
-_ANOTHER = "paste the output of one run of the script on one server"
-_WHO = ("version", "hostname", "port")
-_CLOCK = re.compile(r"([0-9]{1,11})(?:\.[0-9]{1,9})?", re.ASCII)
-
-
-@dataclass
-class _Parts:
-    """The parts of an output, in the order in which they came."""
-
-    ends: list[Row] = field(default_factory=list)
-    begins: list[Row] = field(default_factory=list)
-    variables: list[dict[str, str]] = field(default_factory=list)
-    statuses: list[dict[str, str]] = field(default_factory=list)
-    sizes: list[Row] = field(default_factory=list)
-    files: list[Row] = field(default_factory=list)
-
-
-def read_profile(
-    rows: Iterable[Row],
-    *,
-    read_by: Literal["script", "attach"] = "script",
-    memory_bytes: int | None = None,
-    hides_names: bool = False,
-) -> Profile:
-    """Return the profile of one run of the script.
-
-    hides_names: number the schemas instead of naming them.
-    Raises InvalidRequest about `text` or `memory`.
-    """
-    parts = _parts(rows)
-    begin = _check_whole(parts)
-    variables, (first, second) = parts.variables[0], parts.statuses
-    flavour, version = _server(variables)
-    seconds = _check_one_server(parts, first, second)
-    target = parse_traits(f"{flavour} {version}")
-    kept, kept_first, kept_second = (
-        kept_variables(variables, target),
-        kept_status(first),
-        kept_status(second),
-    )
-    profile = Profile(
-        flavour=flavour,
-        version=version,
-        read_by=read_by,
-        read_at=_clock(begin),
-        seconds=seconds,
-        variables=kept,
-        first=kept_first,
-        second=kept_second,
-        sizes=_sizes(parts.sizes, hides_names),
-        binlog_bytes=_number(parts.files[0], 2) if parts.files else None,
-        memory_bytes=memory_bytes,
-        dropped_variables=len(variables) - len(kept),
-        dropped_status=len(second) - len(kept_second),
-    )
-    check_memory(profile)
-    return profile
-
-
-def check_memory(profile: Profile) -> None:
-    """Raise InvalidRequest if the server's buffer pool is larger than the stated memory."""
-    pool, memory = profile.number("innodb_buffer_pool_size"), profile.memory_bytes
-    if pool is not None and memory is not None and pool > memory:
-        reason = f"{size_text(memory)} is less than the server's buffer pool of {size_text(pool)}"
-        raise InvalidRequest([("memory", reason)])
-
-
-def _parts(rows: Iterable[Row]) -> _Parts:
-    parts, current = _Parts(), dict[str, str]()
-
-    def close() -> None:
-        nonlocal current
-        if "Uptime" in current:
-            parts.statuses.append(current)
-        elif len(current) > 1:
-            parts.variables.append(current)
-        current = {}
-
-    for row in rows:
-        name = row[0]
-        if name.startswith("profile_") or name.lower() == "variable_name":
-            close()
-            known = {
-                "profile_begin": parts.begins,
-                "profile_end": parts.ends,
-                "profile_size": parts.sizes,
-                "profile_file": parts.files,
-            }
-            if name in known:
-                known[name].append(row)
-        elif len(row) == 2 and _NAME.fullmatch(name) and name != "part":
-            if name in current:
-                close()
-            current[name] = row[1]
-    close()
-    return parts
-
-
-def _check_whole(parts: _Parts) -> Row:
-    """Return the first row. Raises InvalidRequest for an output that is not one whole run."""
-    counts = {len(parts.begins), len(parts.ends)}
-    if counts == {0}:
-        raise _bad("this is not the output of the script: no line begins with profile_begin")
-    if max(counts) > 1 or len(parts.variables) > 1 or len(parts.statuses) > 2:
-        raise _bad(f"holds more than one output: {_ANOTHER}")
-    missing = {
-        "profile_begin": parts.begins,
-        "the variables": [one for one in parts.variables if one.keys() >= _NEEDED],
-        "the first status": parts.statuses,
-        "the second status": parts.statuses[1:],
-        "profile_end": parts.ends,
-    }
-    lost = [name for name, found in missing.items() if not found]
-    if lost == ["the variables"] and _without_innodb(parts.variables):
-        raise _bad("shows no variable of InnoDB, and studies measure tables of InnoDB only")
-    if lost:
-        raise _bad(f"is not complete: without {', '.join(lost)}. Paste all of the output")
-    for row in (parts.begins[0], parts.ends[0]):
-        if len(row) != 5 or _CLOCK.fullmatch(row[4]) is None:
-            raise _bad("the line profile_begin or profile_end is cut")
-    return parts.begins[0]
-
-
-def _without_innodb(found: list[dict[str, str]]) -> bool:
-    names = {name for one in found for name in one}
-    return "version" in names and not any(name.startswith("innodb_") for name in names)
-
-
-def _clock(row: Row) -> int:
-    return int(row[4].partition(".")[0])
-
-
-def _server(variables: dict[str, str]) -> tuple[Flavour, str]:
-    text = variables["version"]
-    found = _VERSION.match(text)
-    if found is None:
-        raise _bad(f"the server's version {text[:40]!r} cannot be read")
-    if "aurora_version" in variables:
-        raise _bad("Amazon Aurora has a storage of its own, of which a study says nothing")
-    comment = variables.get("version_comment", "").lower()
-    flavour = (
-        Flavour.MARIADB
-        if "mariadb" in text.lower() or "mariadb" in comment
-        else Flavour.PERCONA
-        if "percona" in comment
-        else Flavour.MYSQL
-    )
-    try:
-        parse_traits(f"{flavour} {found[1]}")
-    except ValueError as error:
-        raise _bad(str(error)) from None
-    return flavour, found[1]
-
-
-def _check_one_server(parts: _Parts, first: dict[str, str], second: dict[str, str]) -> int:
-    """Return the seconds between the readings. Raises InvalidRequest if two servers answered."""
-    begin, end, variables = parts.begins[0], parts.ends[0], parts.variables[0]
-    named = {one[1:4] for one in (begin, end)}
-    # VERSION() and @@hostname are also variables, unless an older script dropped them.
-    named.add(tuple(variables.get(name, begin[at]) for at, name in enumerate(_WHO, 1)))
-    if len(named) > 1:
-        raise _bad(f"comes from two servers, or two versions: {_ANOTHER}")
-    earlier, later = kept_status(first), kept_status(second)
-    went_back = [
-        name for name in COUNTERS & earlier.keys() & later.keys() if later[name] < earlier[name]
-    ]
-    if went_back:
-        raise _bad(
-            f"{min(went_back)} went back between the two readings: the server was restarted or "
-            f"its status flushed, or these are two servers; {_ANOTHER}"
-        )
-    seconds = int(later.get("Uptime", 0) - earlier.get("Uptime", 0))
-    by_clock = _clock(end) - _clock(begin)
-    if not 0 < seconds <= by_clock + _CLOCK_SLACK_S:
-        raise _bad(
-            f"the uptime grew by {seconds} s and the clock by {by_clock} s: these are two "
-            f"outputs; {_ANOTHER}"
-        )
-    return seconds
-
-
-def _sizes(rows: Sequence[Row], hides_names: bool) -> list[SchemaSize]:
-    named: dict[str, str] = {}
-    sizes = []
-    for row in rows:
-        if len(row) != 6:
-            raise _bad("a line profile_size is cut")
-        name = row[1]
-        if hides_names:
-            name = named.setdefault(name, f"schema {len(named) + 1}")
-        tables, data, index = (_number(row, at) or 0 for at in (3, 4, 5))
-        sizes.append(
-            SchemaSize(
-                schema_name=name[:64],
-                engine=row[2][:64],
-                tables=tables,
-                data_bytes=data,
-                index_bytes=index,
-            )
-        )
-    return sizes
-
-
-def _number(row: Row, at: int) -> int | None:
-    text = row[at] if at < len(row) else ""
-    return int(text) if text.isdecimal() and len(text) < 20 else None
-
-
-def _bad(reason: str) -> InvalidRequest:
-    return InvalidRequest([("text", reason)])
-
-
-_SECONDS = 60
 _MAX_LINE = 10_000
 _CSV = re.compile(r'"?[A-Za-z][\w:. ]{0,100}"?([,;])', re.ASCII)
-Row = tuple[str, ...]
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:]{0,99}", re.ASCII)
+_VERSION = re.compile(r"(?:5\.5\.5-)?([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})", re.ASCII)
+_CLOCK = re.compile(r"([0-9]{1,11})(?:\.[0-9]{1,9})?", re.ASCII)
+_PLAIN = re.compile(r"[\w.,:+() -]{0,100}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,10})?", re.ASCII)
+_NEEDED = {"version", "innodb_buffer_pool_size", "max_connections"}
+_WHO = ("version", "hostname", "port")
+_ANOTHER = "paste the output of one run of the script on one server"
+# Variables that are no knobs of the catalogue and that figures or remarks need.
+_VARIABLES = frozenset(
+    {
+        *("tmp_table_size", "max_heap_table_size", "read_only", "binlog_expire_logs_seconds"),
+        *("open_files_limit", "thread_stack", "log_bin", "version_comment"),
+    }
+)
 
 
 def script(seconds: int = _SECONDS) -> str:
@@ -258,8 +60,8 @@ def statements(seconds: int) -> list[str]:
 
 def rows_of(text: str) -> Iterator[Row]:
     """Yield the rows of a client's output; lines that are no rows have one cell."""
-    for line in text.splitlines():
-        line = line.strip("\r\n\ufeff")
+    for raw in text.splitlines():
+        line = raw.strip("\r\n\ufeff")
         if line.startswith("|"):
             cells = line.strip().strip("|").split("|")
         elif "\t" in line:
@@ -269,3 +71,188 @@ def rows_of(text: str) -> Iterator[Row]:
         else:
             cells = [line]
         yield tuple(one.strip().strip('"') for one in cells)
+
+
+@dataclass
+class _Output:
+    """The rows of an output that have a mark, by it, and its tables in their order."""
+
+    marked: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    variables: list[dict[str, str]] = field(default_factory=list)
+    statuses: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, table: dict[str, str]) -> None:
+        if "Uptime" in table:
+            self.statuses.append(table)
+        elif len(table) > 1:
+            self.variables.append(table)
+
+
+def read_profile(
+    rows: Iterable[Row],
+    *,
+    read_by: Literal["script", "attach"] = "script",
+    memory_bytes: int | None = None,
+    hides_names: bool = False,
+) -> Profile:
+    """Return the profile of one run of the script.
+
+    hides_names: number the schemas instead of naming them.
+    Raises InvalidRequest about `text` or `memory`.
+    """
+    output = _output(rows)
+    begin, end = _ends(output)
+    [variables], (first, second) = output.variables, map(_kept_status, output.statuses)
+    target = _server(variables)
+    kept = _kept_variables(variables, target)
+    binlog = output.marked["profile_file"]
+    profile = Profile(
+        flavour=target.flavour,
+        version=".".join(map(str, target.version)),
+        read_by=read_by,
+        read_at=_clock(begin),
+        seconds=_seconds(begin, end, variables, first, second),
+        variables=kept,
+        first=first,
+        second=second,
+        sizes=_sizes(output.marked["profile_size"], hides_names),
+        binlog_bytes=_number(binlog[0], 2) if binlog else None,
+        memory_bytes=memory_bytes,
+        dropped_variables=len(variables) - len(kept),
+        dropped_status=len(output.statuses[1]) - len(second),
+    )
+    pool = profile.number("innodb_buffer_pool_size")
+    if pool is not None and memory_bytes is not None and pool > memory_bytes:
+        stated, own = size_text(memory_bytes), size_text(pool)
+        reason = f"{stated} is less than the server's buffer pool of {own}"
+        raise InvalidRequest([("memory", reason)])
+    return profile
+
+
+def _output(rows: Iterable[Row]) -> _Output:
+    output, table = _Output(), dict[str, str]()
+    for row in rows:
+        name = row[0]
+        is_mark = name.startswith("profile_")
+        is_cell = len(row) == 2 and name != "part" and _NAME.fullmatch(name) is not None
+        if is_mark or name.lower() == "variable_name" or (is_cell and name in table):
+            output.add(table)
+            table = {}
+        if is_mark:
+            output.marked[name].append(row)
+        elif is_cell and name.lower() != "variable_name":
+            table[name] = row[1]
+    output.add(table)
+    return output
+
+
+def _ends(output: _Output) -> tuple[Row, Row]:
+    """Return the first and the last row. Raises InvalidRequest for what is not one whole run."""
+    begins, ends = output.marked["profile_begin"], output.marked["profile_end"]
+    if not begins and not ends:
+        raise _bad("this is not the output of the script: no line begins with profile_begin")
+    if max(map(len, (begins, ends, output.variables, output.statuses[1:]))) > 1:
+        raise _bad(f"holds more than one output: {_ANOTHER}")
+    is_whole = begins and ends and len(output.statuses) == 2
+    if not (is_whole and output.variables and output.variables[0].keys() >= _NEEDED):
+        raise _bad("is not complete, or has no variable of InnoDB: paste all of the output")
+    for row in (begins[0], ends[0]):
+        if len(row) != 5 or _CLOCK.fullmatch(row[4]) is None:
+            raise _bad("the line profile_begin or profile_end is cut")
+    return begins[0], ends[0]
+
+
+def _clock(row: Row) -> int:
+    return int(row[4].partition(".")[0])
+
+
+def _server(variables: Mapping[str, str]) -> ServerTraits:
+    text = variables["version"]
+    found = _VERSION.match(text)
+    if found is None:
+        raise _bad(f"the server's version {text[:40]!r} cannot be read")
+    if "aurora_version" in variables:
+        raise _bad("Amazon Aurora has a storage of its own, of which a study says nothing")
+    comment = f"{text} {variables.get('version_comment', '')}".lower()
+    named = (one for one in (Flavour.MARIADB, Flavour.PERCONA) if one in comment)
+    try:
+        return parse_traits(f"{next(named, Flavour.MYSQL)} {found[1]}")
+    except ValueError as error:
+        raise _bad(str(error)) from None
+
+
+def _seconds(
+    begin: Row,
+    end: Row,
+    variables: Mapping[str, str],
+    first: Mapping[str, float],
+    second: Mapping[str, float],
+) -> int:
+    """Return the seconds between the readings. Raises InvalidRequest if two servers answered."""
+    # VERSION() and @@hostname are also variables, unless an older script dropped them.
+    shown = tuple(variables.get(name, begin[at]) for at, name in enumerate(_WHO, 1))
+    if len({begin[1:4], end[1:4], shown}) > 1:
+        raise _bad(f"comes from two servers, or two versions: {_ANOTHER}")
+    known = counters() & first.keys() & second.keys()
+    if went_back := [name for name in known if second[name] < first[name]]:
+        raise _bad(
+            f"{min(went_back)} went back between the two readings: the server was restarted or "
+            f"its status flushed, or these are two servers; {_ANOTHER}"
+        )
+    seconds = int(second.get("Uptime", 0) - first.get("Uptime", 0))
+    by_clock = _clock(end) - _clock(begin)
+    if not 0 < seconds <= by_clock + _CLOCK_SLACK_S:
+        raise _bad(
+            f"the uptime grew by {seconds} s and the clock by {by_clock} s: these are two "
+            f"outputs; {_ANOTHER}"
+        )
+    return seconds
+
+
+def _kept_variables(read: Mapping[str, str], target: ServerTraits) -> dict[str, str]:
+    catalogue = load_catalogue().knobs.values()
+    knobs = {
+        one.variable(target)
+        for one in catalogue
+        if one.exists_in(target) and one.kind not in (Kind.PATH, Kind.STRING)
+    }
+    wanted = knobs | _VARIABLES
+    return {name: text for name, text in read.items() if name in wanted and _PLAIN.fullmatch(text)}
+
+
+def _kept_status(read: Mapping[str, str]) -> dict[str, float]:
+    needed = needed_status()
+    return {
+        name: float(text)
+        for name, text in read.items()
+        if name in needed and _NUMBER.fullmatch(text) is not None
+    }
+
+
+def _sizes(rows: Sequence[Row], hides_names: bool) -> list[SchemaSize]:
+    numbers: dict[str, int] = {}
+    sizes = []
+    for row in rows:
+        if len(row) != 6:
+            raise _bad("a line profile_size is cut")
+        number = numbers.setdefault(row[1], len(numbers) + 1)
+        tables, data, index = (_number(row, at) or 0 for at in (3, 4, 5))
+        sizes.append(
+            SchemaSize(
+                schema_name=f"schema {number}" if hides_names else row[1][:64],
+                engine=row[2][:64],
+                tables=tables,
+                data_bytes=data,
+                index_bytes=index,
+            )
+        )
+    return sizes
+
+
+def _number(row: Row, at: int) -> int | None:
+    text = row[at] if at < len(row) else ""
+    return int(text) if text.isdecimal() and len(text) < 20 else None
+
+
+def _bad(reason: str) -> InvalidRequest:
+    return InvalidRequest([("text", reason)])

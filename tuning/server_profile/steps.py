@@ -9,39 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.counted import percent
-from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.expected import Expected, by_itself
-from tuning.configs.effective.variables import (
-    CAPACITY,
-    FLUSH_METHOD,
-    IO_CAPACITY,
-    IO_CEILING,
-    MAX_CONNECTIONS,
-    POOL,
-    SIZE,
-)
-from tuning.configs.knobs import cnf_line
-from tuning.configs.values import BadValue, normalise, readable_value, same
+from tuning.configs.expected import Expected, by_itself
+from tuning.configs.values import cnf_line, readable_value, same, usable
+from tuning.configs.variables import CAPACITY, MAX_CONNECTIONS, MAX_STATEMENTS, POOL
 from tuning.export.changes import Change, ChangeMode, change, in_order, persists, statements
 from tuning.export.lines import Line
 from tuning.server_profile.configs import own_knobs
 from tuning.server_profile.figures import figures_of
 from tuning.server_profile.profile import Profile
 
-_WATCH = {
-    POOL: "Innodb_buffer_pool_resize_status until the resize has ended, then the free memory and "
-    "swap of the host",
-    CAPACITY: "Innodb_redo_log_resize_status until it is OK, then the free space of the disk",
-    SIZE: "the error log until the resize has ended, then the free space of the disk",
-    IO_CAPACITY: "the utilisation of the disk, and response times",
-    IO_CEILING: "the utilisation of the disk, and response times",
-    "table_open_cache": "Table_open_cache_misses, and the open files of the server",
-    FLUSH_METHOD: "reads from the disk after the restart, until the pool is warm",
-}
-#: Limits that a real application may need, however few connections and tables TPC-C has.
-_NEVER_LOWERED = frozenset({MAX_CONNECTIONS, "table_open_cache", "max_prepared_stmt_count"})
-_WATCH_OTHERS = "response times and errors for ten minutes"
+# Limits that a real application may need, however few connections and tables TPC-C has.
+_NEVER_LOWERED = frozenset({MAX_CONNECTIONS, "table_open_cache", MAX_STATEMENTS})
+_WATCH = "response times and errors for ten minutes"
 
 
 @dataclass(frozen=True)
@@ -74,13 +54,13 @@ def steps_of(profile: Profile, lines: Sequence[Line]) -> list[Step]:
     target, wanted = profile.target, dict(_wanted(profile, lines))
     changes, before = [], {}
     for name, (value, _) in wanted.items():
-        knob, old = load_catalogue().knobs[name], _read(profile, name)
-        if old is not None and same(old, value):
-            continue
-        if old is not None and name in _NEVER_LOWERED and float(value) < float(old):
-            continue
+        old = _read(profile, name)
         if old is not None:
+            is_lowered = name in _NEVER_LOWERED and float(value) < float(old)
+            if is_lowered or same(old, value):
+                continue
             before[name] = old
+        knob = load_catalogue().knobs[name]
         changes.append(change(knob, value, old, target, profile.variables))
     now = in_order([one for one in changes if one.how is ChangeMode.NOW], before)
     later = [one for one in changes if one.how in (ChangeMode.RESTART, ChangeMode.FILE)]
@@ -100,6 +80,7 @@ def untested(profile: Profile) -> list[str]:
 
 
 def _wanted(profile: Profile, lines: Sequence[Line]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the name, the value and the basis of each variable of the config."""
     target = profile.target
     named = {line.name: line for line in lines if line.knob and line.knob.exists_in(target)}
     for name, line in named.items():
@@ -128,17 +109,16 @@ def _step(one: Change, before: str | None, basis: str, profile: Profile) -> Step
     target, name = profile.target, one.knob.name
     verb = "PERSIST" if persists(target) else "GLOBAL"
     is_now = one.how is ChangeMode.NOW
-    sql = tuple(statements(one, verb, before, target)) if is_now else ()
     return Step(
         name=name,
         before=None if before is None else readable_value(one.knob, before),
         value=readable_value(one.knob, one.value),
         how=one.how,
         why=one.why,
-        sql=sql,
+        sql=tuple(statements(one, verb, before, target)) if is_now else (),
         cnf=cnf_line(name, one.value, target),
         back=tuple(_back(one, before, profile)),
-        watch=_WATCH.get(name, _WATCH_OTHERS),
+        watch=one.knob.watch or _WATCH,
         basis=basis,
     )
 
@@ -159,12 +139,8 @@ def _back(one: Change, before: str | None, profile: Profile) -> Iterator[str]:
 def _read(profile: Profile, name: str) -> str | None:
     if name == CAPACITY and profile.redo_bytes is not None:
         return f"{profile.redo_bytes}"  # the variable may be unused
-    knob: Knob = load_catalogue().knobs[name]
-    shown = profile.variables.get(knob.variable(profile.target))
-    try:
-        return None if shown is None else normalise(knob, shown, profile.target)
-    except BadValue:
-        return None
+    knob = load_catalogue().knobs[name]
+    return usable(knob, profile.variables.get(knob.variable(profile.target), ""), profile.target)
 
 
 def sql_of(steps: Sequence[Step]) -> Mapping[str, str]:

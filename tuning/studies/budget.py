@@ -10,7 +10,7 @@ from math import floor
 from statistics import median
 
 from benchmarks.models import Device, RunState, Workload
-from tuning.configs.config_check.stages import Stage
+from tuning.configs.check import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.requests.sizes import Sizes
 from tuning.results.study_rows import SlotRow, StudyRows

@@ -11,8 +11,8 @@ from benchmarks.errors import DeviceUnusable, NotListed
 from benchmarks.inventory.host import HostInventory
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import Expected, HostFacts
-from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.configs.expected import Expected, HostFacts
+from tuning.configs.memory import MAX_SHARE, memory_need
 from tuning.scale_model.model import ScaleModel
 
 

@@ -9,8 +9,8 @@ from django.db.models import Max
 from benchmarks.models import Config, Device, Run, Server, Workload
 from tuning.catalogue.target import traits_of
 from tuning.configs.candidates import PlannedCandidate
-from tuning.configs.effective.durability import durability_of
-from tuning.configs.knobs import config_hash
+from tuning.configs.price import durability_of
+from tuning.configs.values import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.strategy.protocol import PlannedRun
 from tuning.studies.revision import bump

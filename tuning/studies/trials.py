@@ -23,9 +23,9 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.stages import Stage, StageResult, refused_stages, started_stages
-from tuning.configs.effective.expected import Expected, HostFacts
-from tuning.configs.effective.readback import effective_losses, signature
+from tuning.configs.check import Stage, StageResult, refused_stages, started_stages
+from tuning.configs.expected import Expected, HostFacts
+from tuning.configs.readback import effective_losses, signature
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.studies.revision import bump

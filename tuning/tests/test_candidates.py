@@ -14,9 +14,9 @@ from tuning.configs.candidates import (
     plan_knobs,
     plan_preset,
 )
-from tuning.configs.effective.expected import HostFacts
-from tuning.configs.knobs import config_hash
+from tuning.configs.expected import HostFacts
 from tuning.configs.situation import Situation
+from tuning.configs.values import config_hash
 from tuning.errors import InvalidConfig
 from tuning.study_templates.loader import load_template
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from typing import Any
 
 import pytest
 import yaml
@@ -12,14 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.datafiles import faults
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.facts import Computed, Dynamic, Timeline, reached
-from tuning.catalogue.knob import Durability, Knob
+from tuning.catalogue.facts import Computed, Dynamic, Facts, Timeline, reached
+from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
 from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, Scales
 from tuning.catalogue.target import ServerTraits, parse_version
-from tuning.configs.effective.durability import durability_of
+from tuning.configs.price import durability_of
 
-CONTENT: dict[str, Any] = yaml.load(DATA_FILE.read_text(), Loader=yaml.CSafeLoader)
 TARGETS = {
     text: ServerTraits(Flavour(text.split()[0]), parse_version(text.split()[1]))
     for text in (
@@ -47,109 +44,119 @@ def test_the_catalogue_is_whole() -> None:
     assert len(load_catalogue().knobs) == 135
 
 
-def changed(path: str, value: object) -> dict[str, Any]:
-    """The file with another value at that path below `knobs`; an ellipsis takes it away."""
-    content = copy.deepcopy(CONTENT | {"knobs": {name: CONTENT["knobs"][name] for name in FEW}})
-    *way, last = path.split("/")
-    place: Any = content["knobs"]
-    for key in way:
-        place = place[int(key) if isinstance(place, list) else key]
-    if value is ...:
-        del place[last]
-    else:
-        place[last] = value
-    return content
+NUMBERS = {Kind.BYTES: r"[0-9]+", Kind.INT: r"-?[0-9]+", Kind.FLOAT: r"-?[0-9]+(\.[0-9]+)?"}
 
 
-BINLOG, BACK_LOG = "sync_binlog", "back_log"
-NAMED_KIND = "innodb_flush_method"
-FEW = (
-    BINLOG,
-    BACK_LOG,
-    NAMED_KIND,
-    "innodb_buffer_pool_size",
-    "innodb_doublewrite",
-    "innodb_undo_directory",
-)
+def words_of(entry: Knob) -> set[str]:
+    of_flavours = (facts.values for facts in entry.flavours.values())
+    return {word for timeline in of_flavours for _, words in timeline for word in words} or {
+        "ON",
+        "OFF",
+    }
+
+
+def test_the_facts_of_a_flavour_fit_together_and_have_evidence() -> None:
+    for entry in load_catalogue().knobs.values():
+        for facts in entry.flavours.values():
+            check_facts(entry, facts)
+
+
+def check_facts(entry: Knob, facts: Facts) -> None:
+    releases = (facts.added, facts.deprecated, facts.ignored, facts.removed)
+    stated = {
+        "lifecycle": any(releases) or facts.tolerated or facts.successor,
+        "default": facts.default,
+        "range": facts.limits,
+        "values": facts.values,
+        "dynamic": facts.dynamic,
+    }
+    assert facts.evidence.keys() == {name for name, said in stated.items() if said}
+    assert bool(facts.default) == bool(facts.dynamic)
+    changes = (facts.default, facts.limits, facts.values)
+    for timeline in (*changes, facts.dynamic, facts.shown_as):
+        versions = [version for version, _ in timeline]
+        assert versions == sorted(set(versions))
+    assert all(list(one) == sorted(set(one)) for one in releases)
+    assert all(limits.low < limits.high for _, limits in facts.limits)
+    for version in {version for timeline in changes for version, _ in timeline}:
+        default, values = facts.default.at(version), facts.values.at(version)
+        assert values or default is None or entry.kind is not Kind.ENUM
+        if not isinstance(default, str):
+            continue
+        assert default in (values or (("ON", "OFF") if entry.kind is Kind.BOOL else (default,)))
+        if entry.kind in NUMBERS:
+            assert re.fullmatch(NUMBERS[entry.kind], default)
+            limits = facts.limits.at(version)
+            assert limits is None or limits.low <= float(default) <= limits.high
+
+
+def test_every_entry_fits_together() -> None:
+    for entry in load_catalogue().knobs.values():
+        check_entry(entry)
+
+
+def check_entry(entry: Knob) -> None:
+    known, number = load_catalogue().knobs, entry.kind in NUMBERS
+    assert entry.flavours
+    assert entry.unit == "bytes" or entry.kind is not Kind.BYTES
+    assert number or not entry.unit
+    assert bool(entry.durability) == bool(entry.durability_evidence)
+    assert entry.kind is not Kind.PATH or entry.set_by is SetBy.ADVISOR
+    assert (entry.scales is None) == (entry.set_by is not None)
+    assert entry.scales not in (Scales.MEMORY, Scales.DATA) or entry.kind in (Kind.INT, Kind.BYTES)
+    assert entry.at_most is None or entry.at_most.knob in known
+    assert not entry.equals or entry.equals in known
+    assert all(one.successor in known for one in entry.flavours.values() if one.successor)
+    words: set[str] = set()
+    for part in entry.worth_testing:
+        words |= set(part.values)
+        assert (part.low is None) == (part.high is None) == bool(part.values)
+        assert part.low is None or part.high is None or part.low <= part.high
+        assert part.of is None or part.low is not None
+    for rule in entry.durability:
+        words |= rule.values | rule.not_values
+        assert [bool(rule.values), bool(rule.not_values), rule.above is not None].count(True) == 1
+        assert rule.only_with.keys() <= known.keys()
+    for cost in entry.costs:
+        words |= cost.values
+        assert bool(cost.values) == (cost.above is None)
+        assert number or cost.above is None
+    assert entry.kind not in (Kind.BOOL, Kind.ENUM) or words <= words_of(entry)
 
 
 @pytest.mark.parametrize(
     ("path", "value", "complaint"),
     [
-        (f"{BINLOG}/name", "other", "sync_binlog already has its name"),
-        (f"{BINLOG}/durability", ..., "`durability_evidence` must be given"),
-        (f"{BINLOG}/durability_evidence", ..., "`durability_evidence` must be given"),
-        (f"{BINLOG}/durability/0/above", 5, "durability/0: exactly one of `values`, `not_values`"),
-        (f"{BINLOG}/durability/0/only_with", {"gtid_mod": ["ON"]}, "names gtid_mod, which does"),
-        (f"{NAMED_KIND}/durability/0/values", ["O_DIRCT"], "no server accepts O_DIRCT"),
-        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync", "fsink"], "no server accepts fsink"),
-        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"], "worth_testing/0/values: .* 2"),
-        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"] * 2, "fsync is given twice"),
-        (f"{NAMED_KIND}/worth_testing/0/of", "data", "`of` requires `from` and `to`"),
-        (f"{NAMED_KIND}/mysql/values", ..., "facts and evidence do not match for values"),
-        (f"{NAMED_KIND}/mysql/values/8.0", ["fsync", "fsync"], "/8.0: fsync is given twice"),
-        (f"{NAMED_KIND}/mysql/default", {"5.7": "fsink"}, "the default fsink is not one of"),
-        (f"{NAMED_KIND}/unit", "bytes", "type enum has no unit"),
-        ("innodb_buffer_pool_size/unit", "MiB", "the unit of type bytes is bytes"),
-        ("innodb_buffer_pool_size/unit", ..., "the unit of type bytes is bytes"),
-        ("innodb_undo_directory/set_by", ..., "a path must have `set_by: advisor`"),
-        (f"{BACK_LOG}/scales", ..., "`scales` must be given for every knob"),
-        ("innodb_undo_directory/scales", "none", "and for knobs only"),
-        ("innodb_flush_method/scales", "memory", "type enum does not scale with memory"),
-        (f"{BACK_LOG}/worth_testing/0/to", ..., "`from` and `to` must be given"),
-        (f"{BACK_LOG}/worth_testing/0/from", ..., "`from` and `to` must be given"),
-        (f"{BACK_LOG}/worth_testing/0/from", 10**9, "`from` is above `to`"),
-        (f"{BACK_LOG}/worth_testing/0/values", ["1", "2"], "either `from` and `to` or `values`"),
-        (f"{BINLOG}/mysql", {}, "mysql without facts"),
-        (f"{BINLOG}/mariadb", None, "mariadb without facts"),
-        (f"{BINLOG}/mysql/as", "mysql", "`as` copies the facts of mysql"),
-        (f"{BINLOG}/percona/as", "mariadb", "`as` copies the facts of mysql"),
-        (f"{BINLOG}/mysql", ..., "`as` copies the facts of mysql, which are missing"),
-        (f"{BINLOG}/mysql/added", "5", "mysql/added: not a release: '5'"),
-        (f"{BINLOG}/mysql/added", 8.0, "mysql/added: not a release: 8.0; write"),
-        (f"{BINLOG}/mysql/added", ["8.0"], "mysql/added: not a release"),
-        (f"{BINLOG}/mysql/removed", ["8.4", "8.0"], "removed: versions must be in ascending"),
-        (
-            f"{BINLOG}/mysql/successor",
-            "log_bim",
-            "sync_binlog names log_bim, which does not exist",
-        ),
-        (f"{BINLOG}/mysql/default", {"v5": 1}, "mysql/default: not a release: 'v5'"),
-        (f"{BINLOG}/mysql/default", {"5.7": True}, "mysql/default/5.7: a default must be text"),
-        (
-            f"{BINLOG}/mysql/default",
-            {"5.7": {"auto": 1}},
-            "mysql/default/5.7: a default must be text",
-        ),
-        (f"{BINLOG}/mysql/default", {"5.7": ""}, "mysql/default/5.7: a default must be text"),
-        (f"{BINLOG}/mysql/default", {"8.0": 1, "5.7": 1}, "versions must be in ascending order"),
-        (f"{BINLOG}/mysql/default", {"8.0": 1, "8.0.0": 1}, "versions must be in ascending order"),
-        (
-            f"{BINLOG}/mysql/default",
-            {"5.7": "many"},
-            "the default many is not a number of type int",
-        ),
-        (f"{BINLOG}/mysql/default", {"5.7": 2**40}, "mysql: the default .* is not within 0 to"),
-        (f"{BINLOG}/mysql/default", ..., "facts and evidence do not match for default"),
-        ("innodb_doublewrite/mariadb/default", {"10.6": "on"}, "the default on is not one of"),
-        (f"{BINLOG}/mysql/range", {"5.7": [2, 1]}, "the first value of a range must be below"),
-        (f"{BINLOG}/mysql/evidence/range", ..., "facts and evidence do not match for range"),
-        (f"{BINLOG}/mysql/evidence/rnage", "B", "facts and evidence do not match for rnage"),
+        ("name", "other", "sync_binlog already has its name"),
+        ("mysql", {}, "mysql without facts"),
+        ("mysql", ..., "`as` copies the facts of mysql, which are missing"),
+        ("percona/as", "mariadb", "`as` copies the facts of mysql"),
+        ("mysql/added", 8.0, "mysql/added: not a release: 8.0; write"),
+        ("mysql/default", {"v5": 1}, "mysql/default: not a release: 'v5'"),
+        ("mysql/default", {"5.7": True}, "mysql/default/5.7: a default must be text"),
+        ("mysql/defalt", {"5.7": 1}, "defalt: is unknown"),
     ],
 )
-def test_what_breaks_an_entry_is_refused_with_its_place(
+def test_what_cannot_be_read_is_refused_with_its_place(
     path: str, value: object, complaint: str
 ) -> None:
+    content = yaml.load(DATA_FILE.read_text(), Loader=yaml.CSafeLoader)
+    content["knobs"] = {"sync_binlog": content["knobs"]["sync_binlog"]}
+    *way, last = path.split("/")
+    place = content["knobs"]["sync_binlog"]
+    for key in way:
+        place = place[key]
+    place[last] = value
+    if value is ...:
+        del place[last]
     with pytest.raises(ValidationError) as refused:
-        TypeAdapter(Catalogue).validate_python(changed(path, value))
+        TypeAdapter(Catalogue).validate_python(content)
     assert re.search(complaint, faults(refused.value))
 
 
-def test_a_file_without_knobs_or_evidence_is_refused() -> None:
-    with pytest.raises(ValidationError) as refused:
-        TypeAdapter(Catalogue).validate_python({"knobs": {}, "knob": {}})
-    for complaint in ("knobs: .* at least 1", "evidence: is missing", "knob: is unknown"):
-        assert re.search(complaint, faults(refused.value))
+def test_the_order_of_a_search_names_each_place_once() -> None:
+    places = [entry.search for entry in load_catalogue().knobs.values() if entry.search]
+    assert sorted(places) == list(range(1, len(places) + 1))
 
 
 def test_computed_defaults_name_variables_of_the_catalogue() -> None:
@@ -300,14 +307,6 @@ def test_a_timeline_gives_the_newest_value_up_to_a_version() -> None:
     timeline = Timeline([((5, 7, 0), "a"), ((8, 4, 0), "b")])
     assert [timeline.at(v) for v in ((5, 6, 0), (8, 3, 9), (8, 4, 0), (9, 7, 4))] == list("aabb")
     assert Timeline[str]().at((8, 0, 0)) is None
-
-
-def test_a_slip_is_recognised() -> None:
-    catalogue = load_catalogue()
-    target = TARGETS["mysql 9.7.4"]
-    assert catalogue.closest("innodb_bufer_pool_size", target) == "innodb_buffer_pool_size"
-    assert catalogue.closest("SYNC_BINLOG", target) == "sync_binlog"
-    assert catalogue.closest("wait_timeout", target) is None
 
 
 def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:

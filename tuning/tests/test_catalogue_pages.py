@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import parse_traits
-from tuning.configs.translation.carry import why_absent
+from tuning.configs.translate import why_absent
 from tuning.knob_docs.reference import reference_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -13,11 +13,10 @@ from benchmarks.servers.forbidden import is_forbidden
 from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
-from tuning.configs.effective.durability import durability_of
-from tuning.configs.knobs import config_hash, render_cnf
+from tuning.configs.check import ConfigReport, check_knobs, import_cnf
 from tuning.configs.parse import scan_cnf
-from tuning.configs.values import readable
+from tuning.configs.price import durability_of
+from tuning.configs.values import config_hash, readable, render_cnf
 from tuning.errors import InvalidConfig, Problem
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
@@ -85,27 +84,26 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
     ("line", "why"),
     [
         # units and numbers
-        ("innodb_buffer_pool_size = 512 MiB", "write 512M instead"),
-        ("innodb_buffer_pool_size = 3 G", "write 3G instead"),
-        ("innodb_buffer_pool_size = 1.5G", "whole number, not '1.5G': write 1536M"),
+        ("innodb_buffer_pool_size = 3 G", "without a blank, not '3 G'"),
+        ("innodb_buffer_pool_size = 1.5G", "whole number, .* not '1.5G'"),
         ("innodb_buffer_pool_size = 3Q", "whole number"),
         ("innodb_buffer_pool_size = lots", "whole number"),
         ("innodb_buffer_pool_size = 0x10", "whole number"),
         ("innodb_buffer_pool_size = -1", "must not be negative"),
         ("innodb_buffer_pool_size = NaN", "whole number"),
         ("innodb_buffer_pool_size = 1X9", "whole number"),
-        ("innodb_buffer_pool_size = ", "has an empty value; the server's default is 134217728"),
+        ("innodb_buffer_pool_size = ", "has an empty value"),
         ("innodb_buffer_pool_size", "needs a value"),
         ("innodb_buffer_pool_size = 1M", "must be 5M to"),
         ("join_buffer_size = 9223372036854775808", "too large a number"),
         ("join_buffer_size = 18446744073709551616", "too large a number"),
-        ("join_buffer_size = 9999999999999999999999999999G", "too large a number"),
+        ("join_buffer_size = 9999999999999999999999999999G", "whole number"),
         ("join_buffer_size = 8E", "too large a number"),
         ("innodb_io_capacity = 99", "must be 100 to 4294967295 on MySQL 9.7.4, not 99"),
         ("innodb_max_dirty_pages_pct = NaN", "plain number"),
         ("innodb_max_dirty_pages_pct = 1e400", "plain number"),
         ("innodb_max_dirty_pages_pct = inf", "plain number"),
-        ("innodb_max_dirty_pages_pct = -5", "must not be negative"),
+        ("innodb_max_dirty_pages_pct = -5", "plain number"),
         ("innodb_max_dirty_pages_pct = 100", "must be 0 to 99.999"),
         ("innodb_page_size = 5000", "must be one of 4096, 8192, 16384, 32768, 65536"),
         # words

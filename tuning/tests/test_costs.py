@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from pydantic import TypeAdapter, ValidationError
 
-from tuning.catalogue.costs import MEANING, Cost, CostKind, read_kinds
+from tuning.catalogue.costs import MEANING, CostKind, read_kinds
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import parse_traits
-from tuning.configs.effective.costs import costs_of, forbidden_costs, free_redo_bytes
-from tuning.configs.effective.expected import HostFacts
+from tuning.configs.expected import HostFacts
+from tuning.configs.price import costs_of, forbidden_costs, free_redo_bytes
 from tuning.creation.config_check import warned_cnf
 from tuning.tests.export_cases import facts, flat, rendered
 
@@ -100,13 +97,6 @@ def test_kinds_are_read_as_people_write_them() -> None:
     assert read_kinds("") == frozenset()
     with pytest.raises(ValueError, match="'speed' is none of observability, recovery-time"):
         read_kinds("observability,speed")
-
-
-@pytest.mark.parametrize("said", [{}, {"values": ["OFF"], "above": 3}])
-def test_a_cost_is_of_values_or_of_numbers_above(said: dict[str, Any]) -> None:
-    entry = {"kind": "observability", "loses": "x", "source": "somewhere", "evidence": "S"}
-    with pytest.raises(ValidationError, match="one of `values` and `above`"):
-        TypeAdapter(Cost).validate_python(entry | said)
 
 
 def test_files_say_what_a_line_costs() -> None:

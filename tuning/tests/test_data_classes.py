@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from benchmarks.emulation.profile import Profiles
 from tuning.catalogue.loader import Catalogue
-from tuning.configs.presets.loader import Preset
+from tuning.configs.presets import Preset
 from tuning.published.loader import Publications
 from tuning.study_templates.loader import StudyTemplate
 

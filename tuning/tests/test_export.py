@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file
-from tuning.configs.effective.variables import POOL
-from tuning.configs.notes import Action, Note
-from tuning.configs.presets.loader import preset_names
+from tuning.configs.line import Action, Note
+from tuning.configs.presets import preset_names
+from tuning.configs.variables import POOL
 from tuning.export.answer import answer_of
 from tuning.export.facts import Effect
 from tuning.export.lines import changed_names, default_of, lines_of

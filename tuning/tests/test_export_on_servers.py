@@ -20,10 +20,9 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.readback import Difference, differences, effective_values
-from tuning.configs.knobs import render_cnf
-from tuning.configs.presets.loader import preset_names
-from tuning.configs.values import fixed_default
+from tuning.configs.presets import preset_names
+from tuning.configs.readback import Difference, differences, effective_values
+from tuning.configs.values import fixed_default, render_cnf
 from tuning.export.changes import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import ExportRequest, export

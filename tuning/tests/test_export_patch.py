@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.config_check.rules import broken_rules
-from tuning.configs.effective.expected import Expected
-from tuning.configs.knobs import cnf_value
+from tuning.configs.expected import Expected
+from tuning.configs.rules import broken_rules
+from tuning.configs.values import cnf_value
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import ExportRequest, export

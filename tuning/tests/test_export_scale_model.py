@@ -10,7 +10,7 @@ from jsonschema import validate
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import GIB, MIB
+from tuning.configs.expected import GIB, MIB
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import FORMATS, ExportRequest, export
 from tuning.scale_model.model import ScaleModel

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Action, Note
 from tuning.export.changes import literal
 from tuning.tests.export_cases import (
     EFFECT,

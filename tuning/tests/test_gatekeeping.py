@@ -20,7 +20,7 @@ from benchmarks.tests.made_up_host import this_host
 from benchmarks.tests.quick import QUICK
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.readback import effective_losses
+from tuning.configs.readback import effective_losses
 from tuning.creation import device_facts
 from tuning.creation.create import create_study
 from tuning.errors import InvalidConfig
@@ -152,7 +152,7 @@ def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
         ]
     before = candidate(study, "odd").checks
     assert any("effective 256M" in note["detail"] for note in before[0]["notes"])
-    monkeypatch.setattr("tuning.configs.config_check.check.Judge", None)
+    monkeypatch.setattr("tuning.configs.check.Judge", None)
     monkeypatch.setattr(gatekeeping, "try_config", server())
     prepare_study(study.pk)
     after = candidate(study, "odd").checks

@@ -69,13 +69,13 @@ def test_comments_and_blank_lines_say_nothing() -> None:
 
 def test_loose_is_taken_off_and_remembered() -> None:
     [setting] = parse("[mysqld]\nloose-innodb_fast=1").settings
-    assert (setting.name, setting.loose) == ("innodb_fast", True)
+    assert (setting.name, setting.is_loose) == ("innodb_fast", True)
     assert setting.text == "loose-innodb_fast=1"
 
 
 def test_lines_of_other_programs_and_included_files_are_kept() -> None:
     file = parse("!includedir x/\n[client]\nport=1\n[mysqld]\na=1\n!include x\na=2")
-    assert [(s.line, s.name, s.value) for s in file.settings] == [(5, "a", "1"), (7, "a", "2")]
+    assert [(s.number, s.name, s.value) for s in file.settings] == [(5, "a", "1"), (7, "a", "2")]
     assert [(x.number, x.name, x.group, x.fate) for x in file.others] == [
         (1, "!includedir", "", Fate.KEPT),
         (3, "port", "client", Fate.KEPT),

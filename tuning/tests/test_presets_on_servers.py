@@ -14,8 +14,8 @@ from benchmarks.tests.quick import QUICK
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file, plan_preset
-from tuning.configs.effective.readback import differences
-from tuning.configs.presets.loader import preset_names
+from tuning.configs.presets import preset_names
+from tuning.configs.readback import differences
 from tuning.configs.situation import Situation
 from tuning.export.facts import ExportFacts
 from tuning.tests.export_cases import EFFECT, rendered

@@ -11,8 +11,8 @@ from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.servers.binary import ServerBinary, known_options
 from benchmarks.servers.trial import try_config
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.effective.expected import UNKNOWN, HostFacts
+from tuning.configs.check import import_cnf
+from tuning.configs.expected import UNKNOWN, HostFacts
 from tuning.configs.line import Fate
 
 FOLDER = Path(__file__).parent / "mycnf"

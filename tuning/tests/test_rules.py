@@ -8,14 +8,12 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
-from tuning.configs.config_check.remarks import remarks
-from tuning.configs.config_check.rules import broken_rules
-from tuning.configs.effective.expected import Expected, HostFacts
-from tuning.configs.effective.variables import INSTANCES
-from tuning.configs.line import Fate
-from tuning.configs.notes import Action
+from tuning.configs.expected import Expected, HostFacts
+from tuning.configs.line import Action, Fate
+from tuning.configs.rules import broken_rules, remarks
 from tuning.configs.situation import Situation
-from tuning.configs.values import server_number
+from tuning.configs.values import whole_number
+from tuning.configs.variables import INSTANCES
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -29,7 +27,7 @@ GIB = 1024**3
 def expected(text: str, target: ServerTraits, host: HostFacts | None) -> Expected:
     pairs = dict(pair.split("=") for pair in text.split())
     knobs = {
-        name: f"{server_number(value)}" if value[0].isdigit() else value
+        name: f"{whole_number(value)}" if value[0].isdigit() else value
         for name, value in pairs.items()
     }
     return Expected(knobs, target, host or HostFacts())
@@ -64,14 +62,6 @@ def said(
         ("innodb_page_cleaners=4 innodb_buffer_pool_instances=2", MYSQL80, "innodb_page_cleaners"),
         ("innodb_page_cleaners=4 innodb_buffer_pool_instances=4", MYSQL80, None),
         ("innodb_redo_log_capacity=1G innodb_log_file_size=1G", MYSQL80, "innodb_log_file_size"),
-        ("innodb_thread_concurrency=1000", MYSQL97, "innodb_thread_concurrency"),
-        ("innodb_thread_concurrency=1000", MYSQL57, "innodb_thread_concurrency"),
-        ("innodb_thread_concurrency=1000 innodb_redo_log_capacity=1G", MYSQL97, None),
-        ("innodb_thread_concurrency=64", MYSQL97, None),
-        (
-            *("innodb_log_file_size=100G innodb_log_files_in_group=6", MYSQL57),
-            "innodb_log_file_size",
-        ),
         ("binlog_format=STATEMENT transaction_isolation=READ-COMMITTED", MYSQL80, "binlog_format"),
         ("binlog_format=MIXED transaction_isolation=READ-COMMITTED", MYSQL80, None),
         ("gtid_mode=ON", MYSQL80, "gtid_mode"),
@@ -143,14 +133,6 @@ def test_direct_io_needs_a_file_system_that_has_it() -> None:
         assert not broken("innodb_flush_method=fsync", MYSQL97, here)
 
 
-def test_a_default_that_the_file_system_lacks_is_reported() -> None:
-    here = HostFacts(direct_io=False)
-    assert "the page cache instead" in said("", MARIADB, here)["innodb_flush_method"]
-    assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
-    assert said("innodb_flush_method=fsync", MARIADB, here) == {}
-    assert said("", MARIADB, HostFacts(direct_io=True)) == {}
-
-
 def plan(text: str, host: HostFacts) -> PlannedCandidate:
     data = f"[mysqld]\n{text}\n".encode()
     return plan_file("mine", data, MYSQL97, host=host)
@@ -196,14 +178,10 @@ REMARKS = """
 INSTANCES=8 POOL=1025M | 8.0 | POOL | requested 1025M, effective 2G
 INSTANCES=8 POOL=512M | 8.0 | INSTANCES | requested 8, effective 1: one below 1 GiB
 innodb_page_cleaners=4 | 9.7 | innodb_page_cleaners | requested 4, effective 1
-POOL=4G innodb_buffer_pool_chunk_size=1M | 8.0 | innodb_buffer_pool_chunk_size | at most 1000
 innodb_dedicated_server=ON POOL=1G | 9.7 | POOL | innodb_dedicated_server does not choose it
-innodb_log_buffer_size=1G | mariadb | innodb_log_buffer_size | 1G is larger than the whole redo log
 thread_pool_size=4 | mariadb | thread_pool_size | no effect without
 query_cache_size=1M | mariadb | query_cache_size | query_cache_type is OFF
 table_open_cache=40000 | 9.7 | table_open_cache | effective 9919
-innodb_open_files=40000 | 9.7 | innodb_open_files | effective 20000
-back_log=10 | 9.7 | back_log | less than the workload's 64
 sync_binlog=1 | 9.7 | sync_binlog | without the binary log
 """
 
@@ -255,9 +233,3 @@ def test_gtids_that_are_on_by_default_need_their_consistency() -> None:
     assert broken("enforce_gtid_consistency=OFF", MYSQL80) == {}
     assert list(broken("enforce_gtid_consistency=WARN gtid_mode=ON")) == ["gtid_mode"]
     assert broken("back_log=5", MARIADB) == {}
-
-
-def test_reading_uncommitted_rows_is_said_to_give_up_isolation() -> None:
-    found = said("transaction_isolation=READ-UNCOMMITTED")
-    assert "gives up isolation" in found["transaction_isolation"]
-    assert said("transaction_isolation=READ-COMMITTED") == {}

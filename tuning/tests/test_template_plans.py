@@ -14,11 +14,11 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources, read_amount
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
-from tuning.configs.effective.durability import durability_of
-from tuning.configs.effective.expected import HostFacts
-from tuning.configs.knobs import config_hash
-from tuning.configs.notes import Action
+from tuning.configs.expected import HostFacts
+from tuning.configs.line import Action
+from tuning.configs.price import durability_of
 from tuning.configs.situation import Situation
+from tuning.configs.values import config_hash
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import template_seconds
 from tuning.errors import BadRequest, InvalidConfig

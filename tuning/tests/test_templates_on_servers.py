@@ -16,8 +16,8 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_candidates
-from tuning.configs.effective.expected import HostFacts
-from tuning.configs.effective.readback import differences
+from tuning.configs.expected import HostFacts
+from tuning.configs.readback import differences
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.proposals.rules import plan_proposal
 from tuning.study_templates.loader import load_template

@@ -12,8 +12,7 @@ from advisor.wording.words import summary_of
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.configs.line import Fate
-from tuning.configs.notes import Note
+from tuning.configs.line import Fate, Note
 from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText
 from tuning.errors import Problem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.words import summary_of
-from tuning.configs.line import Fate, LineResult
-from tuning.configs.notes import Note
+from tuning.configs.line import Fate, LineResult, Note
 from tuning.creation.config_check import CheckedText
 from tuning.errors import Problem
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.costs import KnobCost
+from tuning.configs.price import KnobCost
 from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import Line, lines_of, losing_lines
 from tuning.recommendations import StudyFiles

@@ -12,7 +12,7 @@ from benchmarks.models import Run
 from benchmarks.telemetry.disturbance import MIN_STALL_S
 from benchmarks.telemetry.write_debt import Debt
 from tuning.catalogue.target import traits_of
-from tuning.configs.effective.readback import differences, effective_values
+from tuning.configs.readback import differences, effective_values
 
 
 @dataclass(frozen=True)

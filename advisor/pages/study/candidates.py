@@ -9,10 +9,9 @@ from typing import Any
 
 from advisor.pages.configs.report import MAX_LINES
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.stages import Stage
-from tuning.configs.effective.costs import KnobCost, costs_of
-from tuning.configs.effective.durability import losses
-from tuning.configs.notes import Action
+from tuning.configs.check import Stage
+from tuning.configs.line import Action
+from tuning.configs.price import KnobCost, costs_of, losses
 from tuning.results.document import CandidateFacts, StudyDocument
 
 TITLES = {

@@ -13,10 +13,9 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import RELEASES, ServerTraits, parse_traits
-from tuning.configs.effective.costs import costs_of
-from tuning.configs.effective.durability import durability_of
-from tuning.configs.effective.expected import Expected, HostFacts, by_itself
-from tuning.configs.notes import Action
+from tuning.configs.expected import Expected, HostFacts, by_itself
+from tuning.configs.line import Action
+from tuning.configs.price import costs_of, durability_of
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.values import same
 from tuning.errors import TuningError

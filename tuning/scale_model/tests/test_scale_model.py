@@ -8,8 +8,8 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import GIB, MIB, Expected, HostFacts
-from tuning.configs.effective.variables import CAPACITY, CHUNK, FLUSH_METHOD, POOL
+from tuning.configs.expected import GIB, MIB, Expected, HostFacts
+from tuning.configs.variables import CAPACITY, CHUNK, FLUSH_METHOD, POOL
 from tuning.scale_model.model import ScaleModel, in_model, is_scaled, on_real_server
 from tuning.scale_model.sizes import GB, MB, read_size, size_text
 

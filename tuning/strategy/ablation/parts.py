@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.variables import (
+from tuning.configs.variables import (
     CHUNK,
     FILES,
     GTID_CONSISTENCY,

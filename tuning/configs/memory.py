@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from benchmarks.counted import counted
 from benchmarks.storage.human import human_bytes
-from tuning.configs.effective.expected import MIB, Expected
-from tuning.configs.effective.variables import LOG_BUFFER, POOL
+from tuning.configs.expected import MIB, Expected
+from tuning.configs.variables import LOG_BUFFER, POOL
 
 #: Share of the budget for the server; the rest is for the driver and the system.
 MAX_SHARE = 0.9

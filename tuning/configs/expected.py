@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.variables import (
+from tuning.configs.values import fixed_default
+from tuning.configs.variables import (
     CHUNK,
     CLEANERS,
     DEDICATED,
@@ -27,7 +28,6 @@ from tuning.configs.effective.variables import (
     has_capacity,
     redo_bytes,
 )
-from tuning.configs.values import fixed_default
 
 MIB = 1024**2
 GIB = 1024**3

@@ -1,14 +1,27 @@
-"""Sizes a config for the host, with figures that the server does not round."""
+"""Published configs, in files of `preset_files/`, and the templates' variants, sized for the host.
+
+Values are copied exactly from the source, including paths and retired knobs;
+`tuning.configs.judge.translate_knobs` translates them for a server.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PlainValidator
+from pydantic.dataclasses import dataclass
 
 from benchmarks.counted import counted, percent
+from benchmarks.datafiles import STRICT, Frozen, read_data_file
+from tuning.catalogue.facts import Name
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.resources import Amount, HostResources, Resource
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import (
+from tuning.catalogue.resources import Amount, HostResources, Resource, WrittenAmount
+from tuning.catalogue.target import ServerTraits, parse_traits
+from tuning.configs.expected import (
     DEFAULT_CHUNK,
     GIB,
     MIB,
@@ -17,7 +30,9 @@ from tuning.configs.effective.expected import (
     dedicated_pool,
     dedicated_redo,
 )
-from tuning.configs.effective.variables import (
+from tuning.configs.line import Action, Note
+from tuning.configs.values import readable
+from tuning.configs.variables import (
     CHUNK,
     CLEANERS,
     DEDICATED,
@@ -25,12 +40,68 @@ from tuning.configs.effective.variables import (
     POOL,
     redo_settings,
 )
-from tuning.configs.notes import Action, Note
-from tuning.configs.presets.loader import Preset
-from tuning.configs.values import readable
+from tuning.errors import TuningError
+from tuning.study_templates.loader import TemplateVariant
 
+_FOLDER = Path(__file__).resolve().parent / "preset_files"
 # InnoDB starts with 5 MiB, but fails when locks fill a large part of such a small pool.
-MIN_POOL = 16 * MIB
+_MIN_POOL = 16 * MIB
+
+
+def _server(written: object) -> ServerTraits:
+    return written if isinstance(written, ServerTraits) else parse_traits(f"{written}")
+
+
+@dataclass(frozen=True, config=STRICT)
+class Preset:
+    """A published config. `knobs` as in the source, "" for one that it left empty.
+
+    `sized` are the knobs whose published value depends on the host, with what they are on another;
+    `written_for` is None if the preset is for every server.
+    """
+
+    name: str
+    title: Annotated[str, Field(min_length=3, max_length=100)]
+    source: Annotated[str, Field(min_length=10)]
+    knobs: Frozen[Name, str]
+    written_for: Annotated[ServerTraits, PlainValidator(_server)] | None = None
+    sized: Frozen[Name, WrittenAmount] = Field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The title and the source, for people."""
+        return f"{self.title}. {self.source}"
+
+
+def preset_names() -> list[str]:
+    """The names of all presets."""
+    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+@cache
+def load_preset(name: str) -> Preset:
+    """Return the preset of that name; raises TuningError with the known ones."""
+    # Looked up in the list, so that a name from the API never becomes a path.
+    if name not in preset_names():
+        known = ", ".join(preset_names())
+        raise TuningError("unknown_preset", f"unknown preset {name!r}; known are: {known}")
+    return read_data_file(_FOLDER / f"{name}.yaml", Preset, is_named=True)
+
+
+def variant_preset(variant: TemplateVariant, resources: HostResources) -> Preset:
+    """Return the base preset with the variant's values; raises TuningError."""
+    base = load_preset(variant.base)
+    texts = {name: amount.figure(resources) for name, amount in variant.knobs.items()}
+    kept = {name: amount for name, amount in base.sized.items() if name not in texts}
+    own = {name: amount for name, amount in variant.knobs.items() if amount.of is not None}
+    return replace(
+        base,
+        name=variant.name,
+        title=variant.title,
+        source=base.source if base.knobs else "Everything else is the server's default.",
+        knobs={**base.knobs, **texts},
+        sized={**kept, **own},
+    )
 
 
 def scale(
@@ -88,7 +159,7 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
         knobs = {**expected.knobs, POOL: f"{size}"}
         return Expected(knobs, expected.target, expected.host).pool() == size
 
-    size = max(wanted, MIN_POOL)
+    size = max(wanted, _MIN_POOL)
     chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
     near: set[int] = set()
     # Candidates around the limit of one instance as well, where the steps change.
@@ -102,17 +173,18 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
 def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
     """Below 1 GiB the server uses one instance, and never more cleaners than instances."""
     notes: list[Note] = []
-    asked, instances = knobs.get(INSTANCES), expected.instances(int(knobs[POOL]))
-    if asked is None or instances is None:
+    instances = expected.instances(int(knobs[POOL]))
+    if INSTANCES not in knobs or instances is None:
         return notes
-    if int(asked) > instances:
-        knobs[INSTANCES] = f"{instances}"
-        detail = f"{asked} become 1: the server uses one below 1 GiB of buffer pool"
-        notes.append(Note(INSTANCES, Action.ADJUSTED, detail))
-    if int(knobs.get(CLEANERS, "1")) > instances:
-        detail = f"{knobs[CLEANERS]} become {instances}: at most one per pool instance"
-        notes.append(Note(CLEANERS, Action.ADJUSTED, detail))
-        knobs[CLEANERS] = f"{instances}"
+    reasons = {
+        INSTANCES: "the server uses one below 1 GiB of buffer pool",
+        CLEANERS: "at most one per pool instance",
+    }
+    for name, why in reasons.items():
+        if int(knobs.get(name, "1")) > instances:
+            detail = f"{knobs[name]} become {instances}: {why}"
+            notes.append(Note(name, Action.ADJUSTED, detail))
+            knobs[name] = f"{instances}"
     return notes
 
 

@@ -1,1 +1,0 @@
-"""Published configs and templates' own variants, sized for the host."""
