@@ -58,7 +58,6 @@ ACTION_TONES = {
     "kept": "",
     "translated": "busy",
     "removed": "warn",
-    "renamed": "busy",
     "adjusted": "busy",
     "dropped": "warn",
     "held": "warn",

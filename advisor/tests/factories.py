@@ -88,7 +88,7 @@ KNOBS: dict[str, str] = {
 NOTES = [
     {
         "name": "innodb_log_file_size",
-        "action": "renamed",
+        "action": "adjusted",
         "detail": "3 files of 1 GB are innodb_redo_log_capacity = 3 GB since MySQL 8.0.30",
     },
     {

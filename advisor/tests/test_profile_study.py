@@ -61,7 +61,7 @@ def test_a_candidate_is_the_config_with_one_change_and_says_which_figure_asks_fo
     redo = study.candidates.get(name="profile-redo")
     changed = {name for name, value in redo.config.knobs.items() if baseline.get(name) != value}
     assert changed == {"innodb_redo_log_capacity"}
-    assert "the log of 104.9 MB turns over every 8.99 s" in redo.source
+    assert "the log of 104.9 MB turns over every 9.0 s" in redo.source
     assert any("turns over" in note["detail"] for note in redo.notes)
 
 
@@ -204,7 +204,7 @@ def test_the_page_asks_for_the_profile_and_shows_at_once_what_it_brings(
     row, address = stored(), "/studies/new/"
     first = admin_client.get(f"{address}?question=yours&profile={row.pk}").content.decode()
     assert first.index('id="your-server"') < first.index("On which device?")
-    assert "turns over every 8.99 s" in html.unescape(first)
+    assert "turns over every 9.0 s" in html.unescape(first)
     empty = admin_client.get(f"{address}?question=yours").content.decode()
     assert "hoose a profile of your server" in empty
     posted = {"question": "yours", "template": "your-server", "durability": "D0"}

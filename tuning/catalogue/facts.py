@@ -109,8 +109,10 @@ def _default(written: object) -> Default:
     match written:
         case None:
             return None
-        case {"auto": str(rule), **others} if rule and not others.keys() - {"of"}:
-            return Computed(rule, tuple(others.get("of", ())))
+        case {"auto": str(rule), "of": list(names), **others} if rule and not others:
+            return Computed(rule, tuple(names))
+        case {"auto": str(rule), **others} if rule and not others:
+            return Computed(rule)
         case float():
             return f"{written:g}"
         case int() | str() if written != "" and not isinstance(written, bool):

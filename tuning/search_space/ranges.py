@@ -78,25 +78,23 @@ def _requested(
     if low < high:
         found = _number(knob, situation, low, high, "as requested", beside, is_requested=True)
     if found is None:
-        why = f": {why_none(knob, situation)}" if low < high else ""
+        why = f": {why_none(knob, situation, is_bounded=True)}" if low < high else ""
         raise BadSpace("bad_bounds", f"{given} leaves nothing to try{why}", field=field)
     return found
 
 
-def why_none(knob: Knob, situation: Situation) -> str:
+def why_none(knob: Knob, situation: Situation, *, is_bounded: bool = False) -> str:
     """Say why a study has fewer than two values of a knob to try, and what to do."""
+    if not (knob.worth_testing or is_bounded):
+        todo = "give it bounds" if knob.kind in _NUMBERS else "pin it or leave it out"
+        return f"the catalogue knows no values of {knob.name} that are worth testing: {todo}"
     if kinds := sorted({one.kind for one in knob.costs} - situation.allowed):
         named = ",".join(kinds)
         return f"other values of {knob.name} cost {named}, which is not allowed (--allow {named})"
     if lost := [one for one in knob.durability if one.durability > situation.durability]:
         given = min(one.durability for one in lost)
-        return (
-            f"other values of {knob.name} are of class {given}, the study allows only "
-            f"{situation.durability}"
-        )
-    if not knob.worth_testing:
-        todo = "give it bounds" if knob.kind in _NUMBERS else "pin it or leave it out"
-        return f"the catalogue knows no values of {knob.name} that are worth testing: {todo}"
+        only = f"the study allows only {situation.durability}"
+        return f"other values of {knob.name} are of class {given}, {only}"
     return (
         f"the server, this host and what the study sets besides leave {knob.name} fewer than two "
         "values; pin it or leave it out"

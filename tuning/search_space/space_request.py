@@ -41,4 +41,8 @@ class SpaceRequest:
             "search.free": self.free,
             **{f"search.bounds.{name}": (name,) for name in self.bounds},
         }
-        return {name: path for path, names in reversed(fields.items()) for name in names}
+        found: dict[str, str] = {}
+        for path, names in fields.items():
+            for name in names:
+                found.setdefault(name, path)
+        return found

@@ -151,7 +151,7 @@ def _ends(output: _Output) -> tuple[Row, Row]:
     begins, ends = output.marked["profile_begin"], output.marked["profile_end"]
     if not begins and not ends:
         raise _bad("this is not the output of the script: no line begins with profile_begin")
-    if max(map(len, (begins, ends, output.variables, output.statuses[1:]))) > 1:
+    if begins[1:] or ends[1:] or output.variables[1:] or output.statuses[2:]:
         raise _bad(f"holds more than one output: {_ANOTHER}")
     is_whole = begins and ends and len(output.statuses) == 2
     if not (is_whole and output.variables and output.variables[0].keys() >= _NEEDED):
