@@ -182,7 +182,7 @@ def _look_at_space(host_id: int) -> None:
 def inspect(host_id: int) -> None:
     """Look at this host and store what it has; later if something is measured on it."""
     from benchmarks.inventory.inspection import inspect_here
-    from benchmarks.jobs.claimant import measuring_alone
+    from benchmarks.jobs.locks import measuring_alone
     from benchmarks.models import Host
     from tuning.hosts.commands import inspect_again
     from tuning.studies.datasets import note_datasets

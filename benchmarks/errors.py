@@ -39,10 +39,12 @@ class ExpectedError(Exception):
 class BenchmarkError(ExpectedError):
     """An expected failure while measuring.
 
-    `log_tail`: the lines of a server's or driver's log that explain it, without secrets.
+    `log_tail`: the lines of a server's or driver's log that explain it, without secrets. `outcome`
+    is that of a run which ends with it.
     """
 
     code = "benchmark_error"
+    outcome = Outcome.SETUP_FAILED
 
     def __init_subclass__(cls, *, code: str = "") -> None:
         cls.code = code or cls.code
@@ -104,6 +106,8 @@ class DeviceUnusable(BenchmarkError, code="device_unusable"):
 
 class DeviceFull(DeviceUnusable, code="disk_full"):
     """Nothing more can be written there."""
+
+    outcome = Outcome.DISK_FULL
 
 
 class EmulationUnavailable(BenchmarkError, code="emulation_unavailable"):

@@ -13,7 +13,7 @@ from ninja.errors import HttpError
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
 from advisor.api.schemas import listed as schemas
 from benchmarks.emulation.profile import NATIVE, shipped_profiles
-from benchmarks.jobs.provenance import head_commit
+from benchmarks.jobs.versions import head_commit
 from benchmarks.models import Config, Host, Server
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides

@@ -16,7 +16,7 @@ from benchmarks.errors import BenchmarkError, NotListed
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import inspect_here
 from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
-from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.jobs.locks import measuring_alone
 from benchmarks.models import Host, ListedPath
 from tuning.actions.action import Subject
 from tuning.hosts.commands import inspect_again

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import Error, connection
 
 from advisor.errors import DatabaseUnreachable, VersionDiffers
-from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.locks import host_lock
 from benchmarks.jobs.versions import difference, is_released, tables_differ
 
 #: The number of PostgreSQL's advisory lock for migrating. Nobody else uses it.

@@ -17,7 +17,7 @@ from advisor.processes.child import TERM_SECONDS, Child, wait_until
 from advisor.worker import tidy_up
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.locks import host_lock
 from benchmarks.jobs.presence import is_alive, seen
 from benchmarks.models import Host
 

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from advisor.management import listing, measuring
 from advisor.management.commands import advise
 from advisor.tests import factories
-from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.jobs.locks import measuring_alone
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import MYSQL, this_host
 from tuning.errors import BadRequest

@@ -14,7 +14,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.tests import fake_measuring
-from benchmarks.jobs.engine import execute
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import RunState
@@ -24,9 +23,9 @@ from benchmarks.tests.made_up_host import this_host
 from tuning.creation.create import create_study
 from tuning.models import Study
 from tuning.requests.study import StudyRequest
-from tuning.studies.jobs import StudyRunKind
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests import fakes
+from tuning.tests.work import execute_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,7 +91,7 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
         return fake_measuring.measure(plan, report=report_and_fill, **how)
 
     run = study.slots.order_by("order")[0].run
-    assert execute(StudyRunKind(meet_the_reserve), run.pk)
+    assert execute_run(run.pk, measure=meet_the_reserve)
     run.refresh_from_db()
     assert (run.state, run.throughput, run.completed) == (RunState.DISK_FULL, None, None)
     assert not run.samples.exists()
@@ -110,14 +109,14 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     page = client.get(f"/studies/{study.pk}/").content.decode()
     assert "by the advisor" in page
     assert "16.8 MB stay free" in page
-    assert not execute(StudyRunKind(fake_measuring.measure), again.pk)
+    assert not execute_run(again.pk, measure=fake_measuring.measure)
     assert sent == []
 
     filling.unlink()
     client.post(f"/studies/{study.pk}/actions/resume/")
     for _ in study.slots.all():
         assert sent[-1][0] == EXECUTE
-        assert execute(StudyRunKind(fake_measuring.measure), sent[-1][1])
+        assert execute_run(sent[-1][1], measure=fake_measuring.measure)
         advance_host(study.host_id)
     again.refresh_from_db()
     assert again.state == RunState.OK

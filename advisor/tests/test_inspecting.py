@@ -15,9 +15,9 @@ from advisor.tests import factories
 from benchmarks.errors import NotListed
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.jobs.locks import measuring_alone
 from benchmarks.models import Host, Inspection, ListedPath, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import made_up_host, this_host

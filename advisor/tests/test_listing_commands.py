@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.jobs.locks import measuring_alone
 from benchmarks.models import Host, Inspection, ListedPath
 from benchmarks.servers.binary import ServerBinary
 

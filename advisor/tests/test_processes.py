@@ -28,7 +28,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_whole
 from advisor.tests import factories
 from benchmarks.inventory.stored import store_inventory
-from benchmarks.jobs.claimant import claimant
+from benchmarks.jobs.locks import this_process
 from benchmarks.models import Host, RunState
 from benchmarks.servers.running import free_port
 from benchmarks.tests.made_up_host import made_up_host
@@ -103,7 +103,7 @@ def test_a_worker_that_was_killed_is_tidied_up_after_when_its_last_process_is_go
     worker.start()
     processes = Supervisor()
     processes._children.append(worker)
-    run.claimed_by = claimant()
+    run.claimed_by = this_process()
     run.save()
     lock = tmp_path / "benchmark.lock"
     lock.touch()

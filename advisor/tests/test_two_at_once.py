@@ -36,7 +36,7 @@ from django.db import connections, transaction
 from django.db.models.functions import Now
 from advisor.tests import factories
 from benchmarks.errors import RunFailed
-from benchmarks.jobs import claimant, runs
+from benchmarks.jobs import locks, runs
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Study, StudyState
@@ -221,7 +221,7 @@ def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def other():
-            with claimant.host_lock(HOME / "run" / "benchmark.lock"):
+            with locks.host_lock(HOME / "run" / "benchmark.lock"):
                 say("taken")
                 heard("enough")
 
@@ -239,13 +239,13 @@ def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(
 
 
 def test_a_log_that_was_cut_off_loses_no_result(installation: Installation) -> None:
-    """It may hold NUL, which PostgreSQL does not take as text."""
+    """It may hold NUL, which PostgreSQL takes in no text and in no JSON."""
     installation.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def measure(plan, **_):
             found = measurement()
-            found.variables["init_connect"] = "set\\0 names"
+            found.variables["init_\\0connect"] = "set\\0 names"
             object.__setattr__(found, "log_tail", "mysqld\\0\\0 got signal 11")
             return found
 

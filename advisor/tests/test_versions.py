@@ -21,9 +21,8 @@ from advisor.processes import database, versions
 from advisor.processes.database import migrating_alone, prepare_database
 from advisor.tests import factories, postgres
 from advisor.worker import sweep
-from benchmarks.jobs import provenance
 from benchmarks.jobs import versions as jobs_versions
-from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.locks import host_lock
 from benchmarks.jobs.versions import code_version, difference, tables_differ
 from benchmarks.models import Host, Release
 
@@ -59,10 +58,10 @@ def test_the_commit_of_a_checkout_that_belongs_to_somebody_else_is_known_and_not
     for path in (tmp_path, *tmp_path.rglob("*")):
         os.chown(path, 65534, 65534)
     settings.BASE_DIR = tmp_path
-    commit = provenance.head_commit.__wrapped__()
+    commit = jobs_versions.head_commit.__wrapped__()
     assert len(commit) == 12
-    monkeypatch.setattr(provenance, "head_commit", lambda: commit)
-    assert provenance.code_commit.__wrapped__() == commit
+    monkeypatch.setattr(jobs_versions, "head_commit", lambda: commit)
+    assert jobs_versions.code_commit.__wrapped__() == commit
     assert (tmp_path / ".git" / "index").stat().st_uid == 65534
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from advisor.tests.fake_measuring import measure, started
+from benchmarks.jobs import runs
 from tuning.studies import preparation, trials
-from tuning.studies.jobs import KINDS, StudyRunKind
 
 
 def _install() -> None:
@@ -21,10 +21,8 @@ def _install() -> None:
     def pristine(*_: Any, **__: Any) -> Path:
         return Path("/")
 
-    for kind in KINDS:
-        if isinstance(kind, StudyRunKind):
-            object.__setattr__(kind, "measure", measure)
     for module, name, instead in (
+        (runs, "measure", measure),
         (preparation, "ensure_dataset", load),
         (trials, "ensure_pristine", pristine),
         (trials, "try_config", started),

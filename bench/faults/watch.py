@@ -92,7 +92,7 @@ class Watch:
                         note = json.loads(path.read_text())
                     except (OSError, ValueError):  # it was stored meanwhile
                         continue
-                    if note["ending"]["values"].get("state") == "ok":
+                    if note["ending"].get("state") == "ok":
                         self.kept.add(note["row_id"])
 
     def _visit(self, ended: threading.Event) -> None:

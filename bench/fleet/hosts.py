@@ -42,7 +42,7 @@ from benchmarks.measurement.plan import Plan  # noqa: E402
 from benchmarks.measurement.result import Measurement  # noqa: E402
 from benchmarks.models import Host, Run  # noqa: E402
 from benchmarks.telemetry.usage import USAGE_FIGURES  # noqa: E402
-from tuning.studies.jobs import KINDS, StudyRunKind, cut_rule_of  # noqa: E402
+from tuning.studies.jobs import KINDS, StudyRunKind  # noqa: E402
 from tuning.studies.scheduler import EXECUTE, advance_host  # noqa: E402
 
 LOST, TWICE = 0.05, 0.1
@@ -96,7 +96,7 @@ class Hosts:
     def _work(self, host: Host, turn: float) -> None:
         _this.turn = turn
         _this.claim = f"{host.name}.{threading.get_ident()}.{random.random()}"
-        kind = StudyRunKind(measure=self._measure, cut_rule=cut_rule_of)
+        kind = StudyRunKind()
         while not self._ended.is_set():
             found: Any = self._broker.brpop([host.queue], timeout=5)
             if found is None:
@@ -124,7 +124,7 @@ class Hosts:
         finally:
             close_old_connections()  # as sweep and tasks do
 
-    def _measure(self, _plan: Any, **_: Any) -> Measurement:
+    def measure(self, _plan: Any, **_: Any) -> Measurement:
         """Wait for the host's next turn: one run in `seconds`, each host at another time."""
         run = _this.run
         self.measured.append(run.pk)
@@ -200,10 +200,10 @@ def main(
     known = json.loads(Path(variables).read_text())
     hosts = Hosts(float(seconds) * float(slower), int(samples), known)
     with (
-        patch.multiple(engine, claimant=lambda: str(_this.claim), measuring_alone=_anybody),
+        patch.multiple(engine, this_process=lambda: str(_this.claim), measuring_alone=_anybody),
         patch.multiple(sweep, measuring_alone=_nobody, home_lock=_nobody),
         patch.object(sweep, "is_of_this_home", lambda _: False),
-        patch.object(runs, "plan_for", _plan),
+        patch.multiple(runs, plan_for=_plan, measure=hosts.measure),
     ):
         hosts.run(int(first), int(count))
     keys = ("measured", "messages", "sweeps", "errors")

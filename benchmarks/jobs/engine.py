@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
 from datetime import timedelta
-from math import inf
-from typing import Any, Literal
+from typing import Any
 
 from django.db import (
     Error,
@@ -21,8 +19,7 @@ from django.db import (
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, DeviceFull, RunFailed
-from benchmarks.jobs.claimant import claimant, home_lock, measuring_alone
+from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
 from benchmarks.jobs.heartbeat import (
     CANCELLED,
     TAKEN_AWAY,
@@ -30,8 +27,9 @@ from benchmarks.jobs.heartbeat import (
     WORKER_STOPPING,
     Heartbeat,
 )
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
-from benchmarks.jobs.spool import Note
+from benchmarks.jobs.kinds import Job, JobKind, RowT, Values
+from benchmarks.jobs.locks import home_lock, measuring_alone, this_process
+from benchmarks.jobs.unstored import Unstored
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.orphans import none_left_behind
 
@@ -40,11 +38,8 @@ logger = logging.getLogger(__name__)
 #: The database is unavailable, busy or read-only (PostgreSQL: InternalError), which is no fault of
 #: the statement.
 AWAY = (OperationalError, InterfaceError, InternalError)
-#: Seconds for which the process that did a job tries to store its ending before it leaves the
-#: file to the sweep; the waits between tries double up to the longest.
-STORE_PATIENCE_S = 20.0
-_FIRST_WAIT_S = 0.25
-_MAX_WAIT_S = 8.0
+#: Seconds between two tries to store an ending that is on no disk.
+_RETRY_S = 1.0
 
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
@@ -62,7 +57,7 @@ def execute(kind: JobKind[RowT], row_id: int) -> bool:
 
 
 def store(
-    kind: JobKind[RowT], row_id: int, claim: str, ending: Ending, *, only: Q | None = None
+    kind: JobKind[RowT], row_id: int, claim: str, ending: Values, *, only: Q | None = None
 ) -> bool:
     """Write the ending of a job; False if the row no longer has that claim. Raises Error.
 
@@ -71,18 +66,53 @@ def store(
     """
     with transaction.atomic():
         kind.changes(row_id)
-        request = _request(kind, row_id, claim, "ours")
+        request = _stop_request(kind, row_id, claim, kind.ours)
         if request is None or not (only is None or kind.rows.filter(only, pk=row_id).exists()):
             return False
         if request == CANCELLED:
             ending = kind.cancelled(kind.rows.get(pk=row_id))
         # The worker's own request ends with the job; the user's stays.
         values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
-        if ending.is_final:
+        if _is_final(ending):
             values["finished_at"] = Now()
-        kind.rows.filter(pk=row_id).update(**{**kind.passing, **values, **ending.values})
-        kind.store_details(row_id, ending.details)
+        kind.write(row_id, values | ending)
         kind.changed(row_id)
+    return True
+
+
+def settle(kind: JobKind[RowT], result: Unstored) -> bool:
+    """Store a result and remove its file; False if the database is away, to be tried again.
+
+    A result that is no longer needed is set aside: a job that was lost and started again gets its
+    result from the second time. If the database refuses the values, the job ends as a bug of ours.
+    """
+    try:
+        if store(kind, result.row_id, result.claim, result.ending):
+            result.remove()
+        else:
+            logger.warning("%s: its job was closed, or is not of this database", result.path)
+            result.set_aside()
+    except AWAY as error:
+        logger.warning("%s %s could not be stored: %s", result.kind, result.row_id, error)
+        connection.close()
+        return False
+    except (Error, TypeError, ValueError) as refused:
+        logger.exception("%s %s cannot be stored as it is", result.kind, result.row_id)
+        return _settle_as_bug(kind, result, refused)
+    return True
+
+
+def _settle_as_bug(kind: JobKind[RowT], result: Unstored, refused: Exception) -> bool:
+    """Close the job as a bug and set its result aside, unless the database accepts nothing."""
+    bug = _bug(_without_nul(f"the result could not be stored: {refused}"))
+    try:
+        row = kind.rows.get(pk=result.row_id)
+        store(kind, result.row_id, result.claim, kind.failed(row, bug))
+    except Error as error:
+        logger.warning("%s %s could not be closed: %s", result.kind, result.row_id, error)
+        connection.close()
+        return False
+    result.set_aside()
     return True
 
 
@@ -91,7 +121,7 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     # Not part of the UPDATE: with other tables in it, two processes could claim the row.
     if not waiting.filter(_host_takes(kind)).exists():
         return None
-    claim: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": Now()}
+    claim: Values = {**kind.claimed(), "claimed_by": this_process(), "heartbeat_at": Now()}
     try:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
@@ -105,21 +135,10 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
         return None
 
 
-def _request(
-    kind: JobKind[RowT], row_id: int, claim: str, when: Literal["running", "ours"]
-) -> str | None:
-    """Return why a job should stop, "" for no reason; None if another process claimed the row.
-
-    The row is locked until the end of the transaction.
-    """
-    rows = kind.rows.filter(getattr(kind, when), pk=row_id, claimed_by=claim)
-    return rows.select_for_update().values_list("stop_request", flat=True).first()
-
-
 def _host_takes(kind: JobKind[RowT]) -> Q:
-    """The condition for rows whose host takes them: it is in use, and its worker takes work.
+    """The condition for rows whose host is in use, and whose worker takes work.
 
-    A message may have been sent before it was drained.
+    A message may have been sent before the host was drained.
     """
     takes: Values = {"idle_reason": "", "retired_at": None}
     if kind.waits_while_drained:
@@ -127,50 +146,62 @@ def _host_takes(kind: JobKind[RowT]) -> Q:
     return Q(**{f"{kind.host}__{name}": value for name, value in takes.items()})
 
 
+def _stop_request(kind: JobKind[RowT], row_id: int, claim: str, held: Q) -> str | None:
+    """Return why a job should stop, "" for no reason; None if another process claimed the row.
+
+    The row is locked until the end of the transaction.
+    """
+    rows = kind.rows.filter(held, pk=row_id, claimed_by=claim)
+    return rows.select_for_update().values_list("stop_request", flat=True).first()
+
+
 def _do(kind: JobKind[RowT], row: RowT) -> None:
     began = time.monotonic()
-    latest: Values = {}
+    reported: Values = {}
+    kept: Values | None = None
 
     def beat() -> str:
         with transaction.atomic():
             # First the row's lock, which may take time; then the time by the database's clock.
-            request = _request(kind, row.pk, row.claimed_by, "running")
+            request = _stop_request(kind, row.pk, row.claimed_by, kind.running)
             if request is not None:
-                kind.rows.filter(pk=row.pk).update(heartbeat_at=Now(), **latest)
+                kind.rows.filter(pk=row.pk).update(heartbeat_at=Now(), **reported)
         return TAKEN_AWAY if request is None else request
 
     def report(**columns: Any) -> None:
-        nonlocal latest
-        latest = {**latest, **columns}
+        nonlocal reported
+        reported = reported | columns
 
-    kept: Ending | None = None
+    def report_now(**columns: Any) -> None:
+        report(**columns)
+        pulse.soon()
 
-    def keep(ending: Ending) -> None:
+    def keep(ending: Values) -> None:
         nonlocal kept
         kept = ending
-        _is_written(_note(kind, row, began, ending))
+        _result(kind, row, began, ending).write()
 
     with Heartbeat(beat) as pulse:
+        ended_us: BaseException | None = None
         try:
             with none_left_behind():
-                ending: Ending | None = kind.work(Job(row, report, pulse.should_stop, keep))
-        except Exception as trouble:
+                job = Job(row, report, report_now, pulse.should_stop, keep)
+                ending: Values | None = kind.work(job)
+        except BaseException as trouble:
             if kept is not None:
                 logger.exception("%s %s: its result was kept before this", kind.name, row.pk)
             ending = kept or _ended_by(trouble, kind, row, pulse.stop_request)
-        except BaseException:
-            # SystemExit of a cold shutdown of the worker: the row must not stay `running`.
-            ending = kept or kind.given_back(row, "the worker was terminated")
-            _close(kind, row, began, ending)
-            raise
+            ended_us = None if isinstance(trouble, Exception) else trouble
         if ending is not None:
-            _close(kind, row, began, ending)
+            _close(kind, _result(kind, row, began, ending))
+        if ended_us is not None:
+            raise ended_us
 
 
 def _ended_by(
-    trouble: Exception, kind: JobKind[RowT], row: RowT, stop_request: str
-) -> Ending | None:
-    """The ending for an exception; None if the job was taken away from us."""
+    trouble: BaseException, kind: JobKind[RowT], row: RowT, stop_request: str
+) -> Values | None:
+    """Return the ending for an exception; None if the job was taken away from us."""
     match trouble:
         case RunFailed() if stop_request == TAKEN_AWAY:
             logger.warning("%s %s was marked as lost meanwhile", kind.name, row.pk)
@@ -179,39 +210,35 @@ def _ended_by(
             return kind.lost(row, "the worker died")
         case RunFailed() if stop_request:
             return kind.given_back(row, "the worker was stopped")
-        case RunFailed():
-            failure = Failure(trouble.outcome, trouble.code, str(trouble), trouble.log_tail)
         case BenchmarkError():
-            is_full = isinstance(trouble, DeviceFull)
-            failure = Failure(
-                Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED,
-                trouble.code,
-                str(trouble),
-                trouble.log_tail,
-                trouble.field,
-            )
+            error: BenchmarkError = trouble
         case Error() if isinstance(trouble, AWAY):
             return kind.lost(row, f"the advisor's database was unavailable: {trouble}")
         case OSError():
             is_full = trouble.errno in NO_SPACE_ERRNOS
-            outcome = Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED
-            failure = Failure(outcome, outcome.value, str(trouble))
-        case _:
+            error = RunFailed(Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED, f"{trouble}")
+        case Exception():
             logger.error("%s %s: internal error", kind.name, row.pk, exc_info=trouble)
-            failure = _bug(f"{type(trouble).__name__}: {trouble}")
-    return kind.failed(row, failure)
+            error = _bug(f"{type(trouble).__name__}: {trouble}")
+        case _:  # SystemExit of a cold shutdown of the worker
+            return kind.given_back(row, "the worker was terminated")
+    return kind.failed(row, error)
 
 
-def _bug(text: str) -> Failure:
-    return Failure(Outcome.INTERNAL_ERROR, Outcome.INTERNAL_ERROR.value, text)
+def _bug(text: str) -> RunFailed:
+    return RunFailed(Outcome.INTERNAL_ERROR, text)
 
 
-def _note(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> Note:
-    values: Values = _without_nul(ending.values)
-    if ending.is_final and row.heartbeat_at is not None:
+def _result(kind: JobKind[RowT], row: RowT, began: float, ending: Values) -> Unstored:
+    values: Values = _without_nul(ending)
+    if _is_final(ending) and row.heartbeat_at is not None:
         # By the database's clock, like all times of the row, even if our clock was set.
         values["finished_at"] = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
-    return Note(kind.name, row.pk, row.claimed_by, replace(ending, values=values))
+    return Unstored(kind.name, row.pk, row.claimed_by, values)
+
+
+def _is_final(ending: Values) -> bool:
+    return ending.get("state", "running") != "running"
 
 
 def _without_nul(value: Any) -> Any:
@@ -223,72 +250,12 @@ def _without_nul(value: Any) -> Any:
     return value.replace("\0", "") if isinstance(value, str) else value
 
 
-def _close(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
-    """Store the ending, and keep it on disk until it is stored.
+def _close(kind: JobKind[RowT], result: Unstored) -> None:
+    """Write the ending to disk and store it; the sweep stores what the database does not take now.
 
-    What was kept before is replaced: the ending now has the seconds of the last steps.
+    What was kept before is replaced: the ending now has the seconds of the last steps. A disk that
+    takes nothing either is no reason to lose it.
     """
-    note = _note(kind, row, began, ending)
-    deadline = time.monotonic() + (STORE_PATIENCE_S if _is_written(note) else inf)
-    wait_s = _FIRST_WAIT_S
-    while not settle(kind, note):
-        if time.monotonic() > deadline:
-            logger.error("%s %s is not stored yet: left to the sweep", kind.name, row.pk)
-            return
-        time.sleep(wait_s)
-        wait_s = min(2 * wait_s, _MAX_WAIT_S)
-
-
-def _is_written(note: Note) -> bool:
-    try:
-        note.write()
-    except (OSError, TypeError, ValueError):
-        logger.exception("%s %s is kept in memory until it is stored", note.kind, note.row_id)
-        return False
-    return True
-
-
-def settle(kind: JobKind[RowT], note: Note) -> bool:
-    """Store a note and remove it; False if the database is unavailable, to be tried again.
-
-    A note that is no longer needed is dropped: a job that was lost and started again gets its
-    result from the second time. If the database refuses the values, the job ends as a bug of ours.
-    """
-    try:
-        if store(kind, note.row_id, note.claim, note.ending):
-            note.remove()
-        else:
-            _drop(kind, note)
-    except AWAY as error:
-        logger.warning("%s %s could not be stored: %s", note.kind, note.row_id, error)
-        connection.close()
-        return False
-    except (Error, TypeError, ValueError) as refused:
-        logger.exception("%s %s cannot be stored as it is", note.kind, note.row_id)
-        return _settle_as_bug(kind, note, refused)
-    return True
-
-
-def _settle_as_bug(kind: JobKind[RowT], note: Note, refused: Exception) -> bool:
-    """Close the job as a bug and set the note aside, unless the database accepts nothing."""
-    failure = _bug(_without_nul(f"the result could not be stored: {refused}"))
-    try:
-        row = kind.rows.get(pk=note.row_id)
-        store(kind, note.row_id, note.claim, kind.failed(row, failure))
-    except Error as error:
-        logger.warning("%s %s could not be closed: %s", note.kind, note.row_id, error)
-        connection.close()
-        return False
-    note.set_aside()
-    return True
-
-
-def _drop(kind: JobKind[RowT], note: Note) -> None:
-    """Drop a note that no longer holds its row; keep one of another database to be looked at."""
-    claim = kind.rows.filter(pk=note.row_id).values_list("claimed_by", flat=True).first()
-    if claim in ("", note.claim):
-        logger.warning("%s %s was closed by another process", note.kind, note.row_id)
-        note.remove()
-    else:
-        logger.error("%s: there is no such job in this database", note.path)
-        note.set_aside()
+    is_written = result.write()
+    while not settle(kind, result) and not is_written:
+        time.sleep(_RETRY_S)

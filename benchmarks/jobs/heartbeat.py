@@ -1,4 +1,4 @@
-"""The heartbeat of a job, which also reads whether the job should stop."""
+"""The row of a job while it runs: its heartbeat, and the requests that it should stop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import Error, connections
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+
+from benchmarks.models import JobState
 
 logger = logging.getLogger(__name__)
 
@@ -22,32 +25,90 @@ TAKEN_AWAY = "taken_away"
 
 
 def quiet() -> Q:
-    """The condition of jobs whose last heartbeat is too long ago, by the database's clock."""
-    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
+    """Return the condition of jobs not heard of for too long, by the database's clock.
 
-
-def ahead() -> Q:
-    """The condition of jobs whose last heartbeat is yet to come: the database's clock was set back
-    after it. Of a job that lives the next one puts that right.
+    If that clock was set back, the last heartbeat is yet to come. The next one of a living job
+    corrects that.
     """
-    return Q(heartbeat_at__gt=Now() + timedelta(seconds=settings.LOST_AFTER_SECONDS))
+    limit = timedelta(seconds=settings.LOST_AFTER_SECONDS)
+    early, late = Q(heartbeat_at__lt=Now() - limit), Q(heartbeat_at__gt=Now() + limit)
+    return Q(heartbeat_at=None) | early | late
 
 
-class Heartbeat:
-    """A thread that calls `beat` every second until the block ends.
+def cancel_jobs(rows: QuerySet[Any], reason: str = "cancelled by the user") -> None:
+    """Cancel those of these rows that wait or run; the running ones end within seconds.
 
-    `beat` stores the heartbeat and returns the row's stop request ("" for none). If the database
-    is unavailable for a moment, the measurement continues and the next beat tries again.
+    The waiting ones first: one that is claimed at the same moment is running at the second step.
+    """
+    cancel_waiting(rows, reason)
+    rows.filter(state=JobState.RUNNING).update(stop_request=CANCELLED)
+
+
+def cancel_waiting(rows: QuerySet[Any], reason: str) -> None:
+    """Cancel those of these rows that wait: they never start."""
+    rows.filter(state=JobState.QUEUED).update(
+        state=JobState.CANCELLED, finished_at=Now(), reason=reason
+    )
+
+
+class Repeated:
+    """A thread that calls `step` every so many seconds until the block ends.
+
+    The step reads and writes a row, so that measuring never waits for the database. If that is
+    unavailable, or the step has a bug, the next call tries again.
+    """
+
+    def __init__(self, step: Callable[[], None], period_s: float) -> None:
+        self._step = step
+        self._period_s = period_s
+        self._due = threading.Event()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="row")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ended = True
+        self._due.set()
+        self._thread.join()
+
+    def soon(self) -> None:
+        """Have the next call now; returns at once."""
+        self._due.set()
+
+    def _run(self) -> None:
+        try:
+            while True:
+                self._due.wait(self._period_s)
+                self._due.clear()
+                if self._ended:
+                    return
+                try:
+                    self._step()
+                except Error as error:
+                    logger.warning("the row of a job was not reached: %s", error)
+                    connections["default"].close()
+                except Exception:
+                    # Without this thread the job would look dead, so it survives any bug.
+                    logger.exception("the row of a job was not reached")
+        finally:
+            connections.close_all()
+
+
+class Heartbeat(Repeated):
+    """Sends a heartbeat every second until the block ends, and says whether the job should stop.
+
+    `beat` stores the heartbeat and returns the row's stop request ("" for none).
     A Celery pool process outlives a killed worker: if our parent changes, we stop as well.
     A user's request takes precedence over every other reason to stop, even an earlier one.
     """
 
     def __init__(self, beat: Callable[[], str]) -> None:
+        super().__init__(self._listen, settings.HEARTBEAT_SECONDS)
         self._beat = beat
         self._parent = os.getppid()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat")
         self.stop_request = ""
 
     def should_stop(self) -> bool:
@@ -55,28 +116,7 @@ class Heartbeat:
             self.stop_request = WORKER_DIED
         return bool(self.stop_request)
 
-    def __enter__(self) -> Heartbeat:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._ended.wait(settings.HEARTBEAT_SECONDS):
-                try:
-                    heard = self._beat()
-                except Error as error:
-                    logger.warning("heartbeat not stored: %s", error)
-                    connections["default"].close()
-                    continue
-                except Exception:
-                    # Without this thread the job would look dead, so it survives any bug.
-                    logger.exception("heartbeat not stored")
-                    continue
-                if heard == CANCELLED or not self.stop_request:
-                    self.stop_request = heard
-        finally:
-            connections.close_all()
+    def _listen(self) -> None:
+        heard = self._beat()
+        if heard == CANCELLED or not self.stop_request:
+            self.stop_request = heard

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
-from benchmarks.errors import about
+from benchmarks.errors import BenchmarkError, about
 from benchmarks.inventory.device_lookup import DeviceSpec, find_device
 from benchmarks.inventory.inspection import inspect_here
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.jobs.kinds import Job, JobKind, Values, ended
 from benchmarks.models import Inspection
 
 
@@ -29,7 +29,7 @@ class InspectionKind(JobKind[Inspection]):
     def rows(self) -> QuerySet[Inspection]:
         return Inspection.objects.select_related("host")
 
-    def work(self, job: Job[Inspection]) -> Ending:
+    def work(self, job: Job[Inspection]) -> Values:
         row = job.row
         match row.subject:
             case Inspection.Subject.SERVER:
@@ -39,12 +39,10 @@ class InspectionKind(JobKind[Inspection]):
             case _:
                 inspect_here(row.host)
                 answer = {}
-        return Ending({"state": "ok", "answer": answer})
+        return ended("ok", answer=answer)
 
-    def failed(self, row: Inspection, failure: Failure) -> Ending:
-        ending = super().failed(row, failure)
-        ending.values["reason_field"] = failure.field
-        return ending
+    def failed(self, row: Inspection, error: BenchmarkError) -> Values:
+        return super().failed(row, error) | {"reason_field": error.field}
 
 
 def _look_at_server(row: Inspection) -> dict[str, Any]:

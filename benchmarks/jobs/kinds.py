@@ -1,62 +1,45 @@
-"""Kinds of jobs: the rows of a kind, its work, and what is stored for each ending."""
+"""Kinds of jobs: the rows of a kind, its work, and the columns that are stored for each ending."""
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from celery import current_app
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
 
-from benchmarks.models import JobRow
+from benchmarks.errors import BenchmarkError
+from benchmarks.models import Host, JobRow
 from benchmarks.outcomes import Outcome
+
+logger = logging.getLogger(__name__)
 
 RowT = TypeVar("RowT", bound=JobRow)
 
-#: Column to value; the values can be written as JSON.
+#: Column to value; the values can be written as JSON. The ending of a job is such a dictionary:
+#: without a `state`, or with "running", the row goes on and gets no `finished_at`.
 Values = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Values to store when a job ends: the columns of its row, and of the rows in `details`.
-
-    With `is_final` the job's row also gets its `finished_at`.
-    """
-
-    values: Values
-    details: list[Values] = field(default_factory=list)
-    is_final: bool = True
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a job failed. `code` is a stable word for programs, `reason` a line for people.
-
-    `field` is that of the request that it is about, "" if it is about none.
-    """
-
-    outcome: Outcome
-    code: str
-    reason: str
-    log_tail: str = ""
-    field: str = ""
 
 
 @dataclass(frozen=True)
 class Job(Generic[RowT]):
     """A running job.
 
-    `report` takes columns that are stored with the next heartbeat. `keep` takes the ending that
-    is stored if the job dies when only the clean-up is left.
+    report: takes columns that are stored with the next heartbeat. report_now: stores them at once,
+        without waiting for the database. keep: takes the ending that is stored if the job dies
+        when only the clean-up is left.
     """
 
     row: RowT
     report: Callable[..., None]
+    report_now: Callable[..., None]
     should_stop: Callable[[], bool]
-    keep: Callable[[Ending], None]
+    keep: Callable[[Values], None]
 
 
 class JobKind(ABC, Generic[RowT]):
@@ -67,7 +50,7 @@ class JobKind(ABC, Generic[RowT]):
     claim of a lost row accepts a late result until the claim is cleared.
     """
 
-    #: In logs and in the names of spooled files.
+    #: In logs and in the names of files with results.
     name: ClassVar[str]
     #: Name of the Celery message that says "wake up".
     task: ClassVar[str]
@@ -79,8 +62,6 @@ class JobKind(ABC, Generic[RowT]):
     measures_this_machine: ClassVar[bool] = True
     waiting: ClassVar[Q] = Q(state="queued")
     running: ClassVar[Q] = Q(state="running")
-    #: Columns that say something only while it runs, and what is in them afterwards.
-    passing: ClassVar[Values] = {}
     ours: ClassVar[Q] = Q(state__in=("running", "lost"))
 
     @property
@@ -88,35 +69,38 @@ class JobKind(ABC, Generic[RowT]):
     def rows(self) -> QuerySet[RowT]:
         """All rows of this kind, with the related rows that `work` reads."""
 
-    def claimed(self) -> Values:
-        """Columns to write together with the claim; expressions are allowed here."""
-        return {"state": "running", "started_at": Now()}
-
     @abstractmethod
-    def work(self, job: Job[RowT]) -> Ending:
-        """Do the job; raises BenchmarkErrors for expected failures.
+    def work(self, job: Job[RowT]) -> Values:
+        """Do the job and return its ending; raises BenchmarkErrors for expected failures.
 
         Raises RunFailed if `job.should_stop` asked it to end.
         """
 
-    def failed(self, row: RowT, failure: Failure) -> Ending:
-        """The ending of a job that failed; lost if its program was killed from outside."""
-        if failure.outcome is Outcome.LOST:
-            return self.lost(row, failure.reason)
-        why = {"reason_code": failure.code, "reason": failure.reason, "log_tail": failure.log_tail}
-        return Ending({"state": "failed", "step": "", **why})
+    def claimed(self) -> Values:
+        """Return columns to write together with the claim; expressions are allowed here."""
+        return {"state": "running", "started_at": Now()}
 
-    def cancelled(self, row: RowT) -> Ending:
-        """The ending of a job that a user cancelled."""
+    def failed(self, row: RowT, error: BenchmarkError) -> Values:
+        """Return the ending of a failed job; lost if its program was killed from outside."""
+        if error.outcome is Outcome.LOST:
+            return self.lost(row, str(error))
+        return ended("failed", reason_code=error.code, reason=str(error), log_tail=error.log_tail)
+
+    def cancelled(self, row: RowT) -> Values:
+        """Return the ending of a job that a user cancelled."""
         return self.given_back(row, "cancelled by the user")
 
-    def given_back(self, row: RowT, reason: str) -> Ending:
-        """The ending of a job whose worker was stopped before it was done."""
-        return Ending({"state": "cancelled", "step": "", "reason": reason})
+    def given_back(self, row: RowT, reason: str) -> Values:
+        """Return the ending of a job whose worker was stopped before it was done."""
+        return ended("cancelled", reason=reason)
 
-    def lost(self, row: RowT, reason: str) -> Ending:
-        """The ending of a job whose worker died, went silent or lost its database."""
-        return Ending({"state": "lost", "step": "", "reason": reason})
+    def lost(self, row: RowT, reason: str) -> Values:
+        """Return the ending of a job whose worker died, went silent or lost its database."""
+        return ended("lost", reason=reason)
+
+    def write(self, row_id: int, ending: Values) -> None:
+        """Write an ending to its rows, in its transaction."""
+        self.rows.filter(pk=row_id).update(**ending)
 
     def changes(self, row_id: int) -> None:
         """Note that a row of this kind is claimed or ends; called first in its transaction."""
@@ -124,13 +108,27 @@ class JobKind(ABC, Generic[RowT]):
     def changed(self, row_id: int) -> None:
         """Note that a row of this kind was claimed or has ended; called last, as `changes`."""
 
-    def store_details(self, row_id: int, details: list[Values]) -> None:
-        """Write the rows that belong to an ending, in its transaction."""
-
     def running_on(self, host_id: int) -> QuerySet[RowT]:
-        """The running jobs of a host, according to the rows."""
+        """Return the running jobs of a host, according to the rows."""
         return self.rows.filter(self.running, **{self.host: host_id})
 
     def host_of(self, row_id: int) -> int:
-        """The host of a row."""
+        """Return the host of a row."""
         return self.rows.values_list(self.host, flat=True).get(pk=row_id)
+
+
+def ended(state: str, **columns: Any) -> Values:
+    """Return the ending of a row that has a `state` and a `step`."""
+    return {"state": state, "step": "", **columns}
+
+
+def wake(task: str, row_id: int, host: Host) -> None:
+    """Send a host's worker the message that a row waits for it.
+
+    A message that gets lost costs seconds: the worker's sweep finds the row by itself.
+    """
+    try:
+        current_app.send_task(task, args=[row_id], queue=host.queue)
+    except (OperationalError, OSError) as error:
+        # Redis is away, or this host may not send to that one (docs/how-to/connections.md).
+        logger.warning("no message for %s, which will find %s(%s): %s", host, task, row_id, error)

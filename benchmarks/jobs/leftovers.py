@@ -19,7 +19,6 @@ from benchmarks.storage.layout import DeviceLayout
 
 logger = logging.getLogger(__name__)
 
-RUN_PREFIX, CRASH_TEST_PREFIX = "run-", "crash-test-"
 #: Prefix of the folders in which a load host's driver works, in the home.
 LOAD_PREFIX = "load-"
 

@@ -1,4 +1,4 @@
-"""Who does a job, and the locks of its host.
+"""Names of processes, and the locks of a home and its machine.
 
 One job at a time is done in a home, under the home's lock. So a job that a process of this home
 claimed is dead once the lock is free: nobody looks for the process.
@@ -20,24 +20,25 @@ from django.conf import settings
 
 from benchmarks.datasets.shared_folders import try_lock
 
-#: Seconds to wait for the host's lock. A worker that waited longer would not react to a request to
+#: Seconds to wait for the home's lock. A worker that waited longer would not react to a request to
 #: stop, and every sweep sends the message again.
 LOCK_PATIENCE_S = 2.0
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def claimant() -> str:
-    """This process, as `<boot>.<device>.<inode>.<pid>.<token>`; the first three are its home.
+def this_process() -> str:
+    """Return a name of this process: `<boot>.<device>.<inode>.<pid>.<token>`.
 
-    No other process ever has the same, on any machine and in any container.
+    The first three are its home. No other process ever has the same name, on any machine and in
+    any container.
     """
     return f"{_home()}{os.getpid()}.{_token(os.getpid())}"
 
 
-def is_of_this_home(claim: str) -> bool:
-    """Whether a process of this home made the claim since the machine was booted."""
-    return claim.startswith(_home())
+def is_of_this_home(process: str) -> bool:
+    """Whether the process is of this home and was started since the machine was booted."""
+    return process.startswith(_home())
 
 
 @contextmanager
@@ -48,12 +49,8 @@ def measuring_alone(*, patience_s: float = LOCK_PATIENCE_S) -> Iterator[bool]:
     machine, for other homes and containers on it.
     """
     with ExitStack() as locks:
-        yield all(
-            locks.enter_context(lock)
-            for lock in (
-                home_lock(patience_s=patience_s),
-                host_lock(settings.MEASURING_LOCK, patience_s=patience_s),
-            )
+        yield locks.enter_context(home_lock(patience_s=patience_s)) and locks.enter_context(
+            host_lock(settings.MEASURING_LOCK, patience_s=patience_s)
         )
 
 
@@ -66,9 +63,13 @@ def home_lock(*, patience_s: float = LOCK_PATIENCE_S) -> AbstractContextManager[
 def host_lock(path: Path, *, patience_s: float = inf) -> Iterator[bool]:
     """Hold a lock of this host; yields False if others held it for all of `patience_s`.
 
-    The kernel releases the lock when its holder dies, so it cannot be left behind.
+    The file is made if need be. The kernel releases the lock when its holder dies, so it cannot be
+    left behind.
     """
-    descriptor = _open(path)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)  # some files are the kernel's own
+    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + patience_s
     try:
         while not (held := try_lock(descriptor)) and time.monotonic() < deadline:
@@ -81,20 +82,12 @@ def host_lock(path: Path, *, patience_s: float = inf) -> Iterator[bool]:
 
 
 def _home() -> str:
-    """The beginning of this home's claims: no two homes have one inode while a machine is up."""
+    """Return how this home's names begin: no two homes have one inode while a machine is up."""
     found = settings.RUN_DIR.stat()
     return f"{_BOOT_ID.read_text().strip()}.{found.st_dev}.{found.st_ino}."
 
 
 @cache
 def _token(_pid: int) -> str:
-    """A word for the process with this pid: a pid alone may be given out again."""
+    """Return a word for the process with this pid: a pid alone may be given out again."""
     return secrets.token_hex(8)
-
-
-def _open(path: Path) -> int:
-    """The file of a lock, made if need be; one of the kernel's own is there already."""
-    try:
-        return os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -18,12 +18,14 @@ from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.host_names import HOST_NAME
-from benchmarks.jobs.claimant import claimant, is_of_this_home
+from benchmarks.jobs.locks import is_of_this_home, this_process
 from benchmarks.models import Host
 
 #: A worker that was not seen for this long is silent; it reports every few seconds.
 WORKER_UNSEEN = timedelta(seconds=30)
 _POLL_S = 1.0
+#: The lock of this home, while this process is its worker.
+_HELD: list[IO[str]] = []
 
 
 class NameTaken(BenchmarkError, code="host_name_taken"):
@@ -39,28 +41,36 @@ class WorkerLives(BenchmarkError, code="worker_lives"):
 
 
 def seen(unseen: timedelta = WORKER_UNSEEN) -> Q:
-    """The condition of hosts whose worker was seen lately, by the database's clock.
+    """Return the condition of hosts whose worker was seen lately, by the database's clock.
 
-    If that was set back meanwhile, the worker was seen in its future until it reports again; one
-    that is gone does not.
+    If that clock was set back meanwhile, the worker was seen in its future until it reports again;
+    one that is gone does not.
     """
     return Q(worker_seen_at__gt=Now() - unseen, worker_seen_at__lt=Now() + unseen)
 
 
 def silent_hosts() -> QuerySet[Host]:
-    """Hosts whose worker was not seen for a while, or never."""
+    """Return hosts whose worker was not seen for a while, or never."""
     return Host.objects.exclude(pk__in=Host.objects.filter(seen()).values("pk"))
 
 
 def serving_hosts() -> QuerySet[Host]:
-    """Hosts whose worker lives and takes new work."""
-    lately = seen(timedelta(seconds=settings.LOST_AFTER_SECONDS))
-    return Host.objects.filter(lately, drained_at=None, retired_at=None, idle_reason="")
+    """Return hosts whose worker lives and takes new work."""
+    return Host.objects.filter(_lately(), drained_at=None, retired_at=None, idle_reason="")
 
 
 def is_silent(host_id: int) -> bool:
     """Whether its worker was not seen for a while, or never."""
     return not Host.objects.filter(seen(), pk=host_id).exists()
+
+
+def is_alive(host: Host) -> bool:
+    """Whether its worker, if it is not this process, lives or at least was seen lately."""
+    if host.worker in ("", this_process()):
+        return False
+    if is_of_this_home(host.worker):
+        return not _HELD and not _hold_home(for_good=False)
+    return Host.objects.filter(_lately(), pk=host.pk).exists()
 
 
 def join_host(name: str, *, say: Callable[[str], None]) -> Host:
@@ -89,10 +99,13 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
 
 
 def stay(host_id: int, name: str) -> None:
-    """Say that this process lives. Raises NameTaken if another one is the host's worker now, or
-    if it has another name: one that was cut off for a while can be renamed.
+    """Say that this process lives.
+
+    Raises NameTaken if another one is the host's worker now, or if the host has another name: one
+    that was cut off for a while can be renamed.
     """
-    if Host.objects.filter(pk=host_id, name=name, worker=claimant()).update(worker_seen_at=Now()):
+    mine = Host.objects.filter(pk=host_id, name=name, worker=this_process())
+    if mine.update(worker_seen_at=Now()):
         return
     now = Host.objects.filter(pk=host_id).values_list("name", flat=True).first()
     if now != name:
@@ -104,7 +117,7 @@ def stay(host_id: int, name: str) -> None:
 
 def leave_host(host_id: int) -> None:
     """Give the name back, so that another worker need not wait for it."""
-    Host.objects.filter(pk=host_id, worker=claimant()).update(worker="")
+    Host.objects.filter(pk=host_id, worker=this_process()).update(worker="")
     while _HELD:
         _HELD.pop().close()
 
@@ -117,42 +130,31 @@ def rename_host(host: Host, name: str) -> None:
     """
     if not HOST_NAME.fullmatch(name):
         raise BadName(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
-    with transaction.atomic():
-        held = Host.objects.select_for_update().get(pk=host.pk)
-        if is_alive(held):
-            raise WorkerLives(f"{_taken(held)}: stop it first")
-        try:
-            with transaction.atomic():
-                Host.objects.filter(pk=host.pk).update(name=name)
-        except IntegrityError:
-            raise NameTaken(f"there is a host {name} already") from None
+    try:
+        with transaction.atomic():
+            held = Host.objects.select_for_update().get(pk=host.pk)
+            if is_alive(held):
+                raise WorkerLives(f"{_taken(held)}: stop it first")
+            Host.objects.filter(pk=host.pk).update(name=name)
+    except IntegrityError:
+        raise NameTaken(f"there is a host {name} already") from None
     host.refresh_from_db()
 
 
+def _lately() -> Q:
+    return seen(timedelta(seconds=settings.LOST_AFTER_SECONDS))
+
+
 def _take(host_id: int) -> Host | None:
-    """Become the worker; the host as it is if its worker may be alive."""
+    """Become the worker; return the host as it is if its worker may be alive."""
     with transaction.atomic():
         host = Host.objects.select_for_update().get(pk=host_id)
         if is_alive(host):
             return host
         Host.objects.filter(pk=host_id).update(
-            worker=claimant(), worker_seen_at=Now(), idle_reason=""
+            worker=this_process(), worker_seen_at=Now(), idle_reason=""
         )
     return None
-
-
-def is_alive(host: Host) -> bool:
-    """Whether its worker, if it is not this process, lives or at least was seen lately."""
-    if host.worker in ("", claimant()):
-        return False
-    if is_of_this_home(host.worker):
-        return not _HELD and not _hold_home(for_good=False)
-    limit = timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    return Host.objects.filter(seen(limit), pk=host.pk).exists()
-
-
-#: The lock of this home, while this process is its worker.
-_HELD: list[IO[str]] = []
 
 
 def _hold_home(*, for_good: bool = True) -> bool:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from django.db.models import QuerySet
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.in_place import check_still_there
-from benchmarks.jobs.kinds import Ending, Job, JobKind, Values
-from benchmarks.jobs.provenance import code_commit
+from benchmarks.jobs.kinds import Job, JobKind, Values, ended
+from benchmarks.jobs.versions import code_commit
 from benchmarks.models import Probe
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
@@ -18,39 +15,35 @@ from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import probe_device
 from benchmarks.storage.kinds import DeviceKind
 
-Look = Callable[..., ProbeResult]
 
-
-@dataclass(frozen=True)
 class ProbeKind(JobKind[Probe]):
     """Probes. One that ended early is not started again automatically."""
 
     name = "probe"
     task = "benchmarks.probe"
     host = "device__host"
-    look: Look = probe_device
 
     @property
     def rows(self) -> QuerySet[Probe]:
         return Probe.objects.select_related("device").defer("result")
 
-    def work(self, job: Job[Probe]) -> Ending:
+    def work(self, job: Job[Probe]) -> Values:
         probe, device = job.row, job.row.device
         data, _ = check_still_there(device)
         correction = DeviceKind(device.kind_correction) if device.kind_correction else None
 
         with emulated_device(device.profile, [data.path], run=f"probe-{probe.pk}") as limits:
-            result = self.look(
+            result = probe_device(
                 data.corrected(correction),
                 seconds=probe.seconds,
                 resource_limits=limits,
                 progress=lambda fraction, step: job.report(fraction=fraction, step=step[:64]),
                 should_stop=job.should_stop,
             )
-        return Ending({"state": "ok", "step": "", "fraction": 1.0, **_values(result)})
+        return ended("ok", fraction=1.0, code_commit=code_commit(), **_columns(result))
 
 
-def _values(result: ProbeResult) -> Values:
+def _columns(result: ProbeResult) -> Values:
     commit = result.commit()
     writes = result.best(Pattern.RANDOM_WRITE)
     low, high = suggested_io_capacity(result) if writes else (None, None)
@@ -63,6 +56,5 @@ def _values(result: ProbeResult) -> Values:
         "commit_p99_us": commit.flush.p99 if commit and commit.flush else None,
         "io_capacity_low": low,
         "io_capacity_high": high,
-        "code_commit": code_commit(),
         "result": result.as_json(),
     }

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
-from benchmarks.jobs.claimant import home_lock, is_of_this_home, measuring_alone
 from benchmarks.jobs.engine import settle, store
-from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, ahead, quiet
+from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, quiet
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
-from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
+from benchmarks.jobs.locks import home_lock, is_of_this_home, measuring_alone
+from benchmarks.jobs.unstored import is_unstored, unstored_endings
 from benchmarks.models import Host, JobRow
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Sweeper:
         django.db.Error if the database is unavailable.
         """
         with home_lock(patience_s=0) as alone:
-            stored = alone and self._store_noted()
+            stored = alone and self._store_results()
             lost, busy = self._lose_abandoned(host_id, alone=alone)
         if stored or lost or busy:
             self._clearings = CLEARINGS
@@ -54,45 +54,35 @@ class Sweeper:
         for kind in self._kinds.values():
             kind.running_on(host_id).filter(stop_request="").update(stop_request=WORKER_STOPPING)
 
-    def _store_noted(self) -> bool:
+    def _store_results(self) -> bool:
         """Store pending results until the database is unavailable; whether there were any."""
-        clear_drafts()
-        for note in (found := notes()):
-            kind = self._kinds.get(note.kind)
+        results = unstored_endings()
+        for result in results:
+            kind = self._kinds.get(result.kind)
             if kind is None:
-                logger.error("%s is of an unknown kind", note.path)
-                note.set_aside()
-            elif not settle(kind, note):
+                logger.error("%s is of an unknown kind", result.path)
+                result.set_aside()
+            elif not settle(kind, result):
                 break
-        return bool(found)
+        return bool(results)
 
     def _lose_abandoned(self, host_id: int, *, alone: bool) -> tuple[bool, bool]:
         """Mark every abandoned job as lost; whether there were any, and whether others run.
 
         `alone`: no process of this home does a job, since we hold its lock.
         """
-        is_silent = ExpressionWrapper(quiet() | ahead(), output_field=BooleanField())
+        is_silent = ExpressionWrapper(quiet(), output_field=BooleanField())
         lost = busy = False
         for kind in self._kinds.values():
-            there = kind.running_on(host_id).select_related(None)
+            running = kind.running_on(host_id).select_related(None)
             # The rows are wide; of one that is lost the rest is read when it is asked for.
-            there = there.only("claimed_by", "heartbeat_at")
-            for row in there.annotate(is_silent=is_silent):
-                reason = "" if is_spooled(kind.name, row.pk) else _why_lost(row, alone=alone)
+            running = running.only("claimed_by", "heartbeat_at")
+            for row in running.annotate(is_silent=is_silent):
+                reason = "" if is_unstored(kind.name, row.pk) else _why_lost(row, alone=alone)
                 is_lost = bool(reason) and _lose(kind, row, reason)
                 lost |= is_lost
                 busy |= not is_lost
         return lost, busy
-
-
-def _why_lost(row: Any, *, alone: bool) -> str:
-    """Why a running job is lost; "" if it is not.
-
-    A process of another home, whose host this is now, is only known by its heartbeats.
-    """
-    if is_of_this_home(row.claimed_by):
-        return "the worker died" if alone else ""
-    return "the worker stopped sending heartbeats" if row.is_silent else ""
 
 
 def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> None:
@@ -101,9 +91,19 @@ def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> Non
     `hosts` have no worker, which would close them itself. A result that comes late is not stored.
     """
     for kind in kinds:
-        there = kind.rows.filter(kind.running, quiet(), **{f"{kind.host}__in": hosts})
-        for row in there.filter(stop_request=CANCELLED):
+        silent = kind.rows.filter(kind.running, quiet(), **{f"{kind.host}__in": hosts})
+        for row in silent.filter(stop_request=CANCELLED):
             _lose(kind, row, "the worker is gone")
+
+
+def _why_lost(row: Any, *, alone: bool) -> str:
+    """Return why a running job is lost; "" if it is not.
+
+    A process of another home, whose host this is now, is only known by its heartbeats.
+    """
+    if is_of_this_home(row.claimed_by):
+        return "the worker died" if alone else ""
+    return "the worker stopped sending heartbeats" if row.is_silent else ""
 
 
 def _lose(kind: JobKind[Any], row: JobRow, reason: str) -> bool:

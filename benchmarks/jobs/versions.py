@@ -1,4 +1,4 @@
-"""Whether this code and the database are of one version.
+"""The version of this code, and whether the database is of the same.
 
 The last process that brought the tables up to date wrote its version (`Release`). A process of
 another version must not work on the rows: it would read and write them by other rules.
@@ -7,16 +7,31 @@ another version must not work on the rows: it would read and write them by other
 from __future__ import annotations
 
 import logging
+import shutil
+import subprocess
+from functools import cache
 
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
 
-from benchmarks.jobs.provenance import head_commit
 from benchmarks.models import Host, Release
 
 logger = logging.getLogger(__name__)
+
+
+@cache
+def code_commit() -> str:
+    """Return the commit this process runs, with `+changes` if the tree differs; "" outside git."""
+    commit = head_commit()
+    return f"{commit}+changes" if commit and _git("status", "--porcelain") else commit
+
+
+@cache
+def head_commit() -> str:
+    """Return the commit that is checked out, whatever was changed since; "" outside git."""
+    return _git("rev-parse", "HEAD")[:12]
 
 
 def code_version() -> str:
@@ -25,7 +40,7 @@ def code_version() -> str:
 
 
 def write_release() -> None:
-    """The tables are those of this code now."""
+    """Note that the tables are those of this code now."""
     Release.objects.update_or_create(
         pk=1, defaults={"version": code_version(), "migrated_at": Now()}
     )
@@ -37,11 +52,11 @@ def is_released() -> bool:
 
 
 def say_version(host_id: int) -> str:
-    """Why the host's worker, this process, takes no work; "" if it does. Stored with the host."""
+    """Store why the host's worker, this process, takes no work, and return it; "" if it does."""
     version = code_version()
     why = "" if is_released() else difference()
-    there = Host.objects.filter(pk=host_id).exclude(idle_reason=why, code_version=version)
-    if there.update(idle_reason=why, code_version=version):
+    hosts = Host.objects.filter(pk=host_id).exclude(idle_reason=why, code_version=version)
+    if hosts.update(idle_reason=why, code_version=version):
         if why:
             logger.error("this worker takes no work: %s", why)
         else:
@@ -50,19 +65,19 @@ def say_version(host_id: int) -> str:
 
 
 def tables_lack() -> str:
-    """Which migrations the database lacks, in one line for people; "" if none. Raises Error."""
+    """Return in a line which migrations the database lacks; "" if none. Raises Error."""
     of_code, applied = _migrations()
-    if missing := sorted(of_code - applied):
-        return (
-            f"the database lacks migrations of this code, {code_version()} (such as "
-            f"{'.'.join(missing[0])}): run `.venv/bin/python manage.py migrate` where the "
-            "dashboard runs"
-        )
-    return ""
+    if not (missing := sorted(of_code - applied)):
+        return ""
+    return (
+        f"the database lacks migrations of this code, {code_version()} (such as "
+        f"{'.'.join(missing[0])}): run `.venv/bin/python manage.py migrate` where the "
+        "dashboard runs"
+    )
 
 
 def tables_differ() -> str:
-    """Why this code cannot use the tables, in one line for people; "" if it can. Raises Error."""
+    """Return why this code cannot use the tables, in one line; "" if it can. Raises Error."""
     of_code, applied = _migrations()
     apps = {app for app, _ in of_code}  # one that was removed since leaves its rows behind
     newer = sorted(key for key in applied - of_code if key[0] in apps)
@@ -78,23 +93,40 @@ def difference() -> str:
     """Like `tables_differ`, also for code of another version with the same tables."""
     if found := tables_differ():
         return found
-    release = Release.objects.first()
-    if release is None or _agree(release.version, code_version()):
+    release, ours = Release.objects.first(), code_version()
+    theirs = release.version if release else ours
+    # Where one of the two has no commit, their numbers are compared.
+    if all(one == other for one, other in zip(theirs.split(), ours.split(), strict=False)):
         return ""
     return (
-        f"the database was migrated by version {release.version}, this code is "
-        f"{code_version()}: update it and start it again, or run "
-        "`.venv/bin/python manage.py migrate` with this version"
+        f"the database was migrated by version {theirs}, this code is {ours}: update it and start "
+        "it again, or run `.venv/bin/python manage.py migrate` with this version"
     )
 
 
-def _agree(one: str, other: str) -> bool:
-    """Compare numbers only where one of the two versions has no commit."""
-    parts = min(len(one.split()), len(other.split()))
-    return one.split()[:parts] == other.split()[:parts]
-
-
 def _migrations() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """The migrations of this code, and those that the database has; (app, name) each."""
+    """Return the migrations of this code, and those that the database has; (app, name) each."""
     loader = MigrationLoader(connection)
     return set(loader.disk_migrations), set(loader.applied_migrations)
+
+
+def _git(*arguments: str) -> str:
+    """Return git's answer; "" where there is no git or it fails."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    # Whoever runs the code of a checkout trusts it, as its worker does that is root; it only reads
+    # there: an index that root wrote may be closed to the checkout's owner.
+    options = "--no-optional-locks", "-c", f"safe.directory={settings.BASE_DIR}"
+    try:
+        done = subprocess.run(
+            [git, *options, *arguments],
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except subprocess.SubprocessError:
+        return ""
+    return done.stdout.strip()

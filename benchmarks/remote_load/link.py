@@ -3,6 +3,9 @@
 It compares the clocks, and notices that the way to the measured host is cut: the driver's own
 connections would wait for minutes. A server that is only slow is not taken for one that is gone,
 because it is the measured host's kernel that answers keep-alive probes.
+
+The clocks are compared by request and answer, as in NTP. The server read its clock somewhere
+between the request and its answer: half the round trip is the largest error.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ import contextlib
 import os
 import select
 import socket
-from datetime import datetime
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Self
 
 import pymysql
@@ -22,11 +28,12 @@ from benchmarks.drivers.checks import login
 from benchmarks.drivers.protocol import Target
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load.clock import ClockReading, read_clock
 
 #: Seconds for which the measured host's kernel may leave our packets unanswered.
 CUT_OFF_S = 10
 _CONNECT_S = 20
+#: Of so many comparisons of the clocks the fastest counts.
+_TRIES = 12
 _QUERY = "SELECT UTC_TIMESTAMP(6)"
 #: A config may have the server end connections that say nothing for a while.
 _STAY = "SET SESSION wait_timeout = 31536000"
@@ -37,6 +44,34 @@ _TCP = {
     socket.TCP_KEEPCNT: CUT_OFF_S,
     socket.TCP_USER_TIMEOUT: CUT_OFF_S * 1000,
 }
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """`offset_s` is the server host's time of day (seconds since 1970) less the load host's
+    monotonic clock; `round_trip_s` is how long the fastest answer took.
+    """
+
+    offset_s: float
+    round_trip_s: float
+
+
+def read_clock(ask: Callable[[], datetime], *, tries: int = _TRIES) -> ClockReading:
+    """Ask the other host for its time (UTC without a zone) several times."""
+    found: list[ClockReading] = []
+    for _ in range(tries):
+        asked = time.monotonic()
+        said = ask().replace(tzinfo=UTC).timestamp()
+        answered = time.monotonic()
+        found.append(ClockReading(said - (asked + answered) / 2, answered - asked))
+    return min(found, key=lambda reading: reading.round_trip_s)
+
+
+def time_of_day_less_monotonic() -> float:
+    """Return this host's two clocks' difference; it changes only when the time of day is set."""
+    before = time.monotonic()
+    now = time.time()
+    return now - (before + time.monotonic()) / 2
 
 
 class Link:

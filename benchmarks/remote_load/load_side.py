@@ -39,7 +39,7 @@ def drive_for(
     """
     with Link(order.target) as link, Sampler(SnapshotReader()) as sampler:
         clock = link.clock()
-        phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
+        phases = Phases(clock=clock)
         tell(phases)
         marks: dict[Phase, Snapshot] = {}
 
@@ -63,10 +63,13 @@ def drive_for(
             if failure.outcome is Outcome.DRIVER_FAILED and not link.broken:
                 link.look()  # the driver may have noticed first
             if link.broken and not should_stop():
-                raise _cut_off(link) from failure
-            still_s = sampler.stalled_s() if order.watches_stalls else 0.0
-            if failure.outcome in DRIVERS_OWN and still_s > MIN_STALL_S:
-                raise _stood_still(still_s, failure) from failure
+                text = f"the load host was cut off from the measured server: {link.broken}"
+                raise RunFailed(Outcome.LOST, text) from failure
+            stalled = sampler.stalled_s()
+            if failure.outcome in DRIVERS_OWN and stalled > MIN_STALL_S:
+                text = f"the load host stalled for {stalled:.1f} s while it drove: {failure}"
+                disturbed = RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
+                raise disturbed from failure
             raise
         last = clock
         with suppress(RunFailed):  # it has been driven; only the second reading is missing
@@ -87,14 +90,3 @@ def _used_cpu(sampler: Sampler, marks: Mapping[Phase, Snapshot]) -> dict[str, fl
         "steal_pct": usage.cpu_steal_pct,
         "stalled_s": round(stalled_s(sampler.times(), sampler.period_s), 2),
     }
-
-
-def _stood_still(seconds: float, failure: RunFailed) -> RunFailed:
-    text = f"the load host stalled for {seconds:.1f} s while it drove: {failure}"
-    return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
-
-
-def _cut_off(link: Link) -> RunFailed:
-    return RunFailed(
-        Outcome.LOST, f"the load host was cut off from the measured server: {link.broken}"
-    )

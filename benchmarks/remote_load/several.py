@@ -7,12 +7,13 @@ of the processes' own.
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Lock
 
 from benchmarks.drivers.protocol import (
     DriverResult,
@@ -29,7 +30,6 @@ from benchmarks.outcomes import Outcome
 
 #: The processes' measured intervals may begin so many seconds apart.
 MAX_SPREAD_S = 1.0
-_POLL_S = 0.1
 #: They begin so long after the last of them is ready, in seconds; they ask ten times a second.
 _LEAD_S = 0.2
 #: Seeds of the processes differ by this: sysbench's threads take the numbers that follow.
@@ -59,45 +59,35 @@ class SeveralProcesses:
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
     ) -> DriverResult:
-        """See `protocol.Driver`. The first failure of a process ends the others and is
-        raised.
+        """See `protocol.Driver`, but `on_phase` is called from any thread, once at a time.
+
+        The first failure of a process ends the others and is raised.
         """
         parts = split(load, self._count)
-        together = Start(len(parts), lead_s=_LEAD_S)
-        news: queue.Queue[tuple[int, Phase | DriverResult | BaseException]] = queue.Queue()
-        give_up = threading.Event()
-
-        def one(number: int, part: Load) -> None:
-            try:
-                found: DriverResult | BaseException = self._driver.run(
+        start, give_up = Start(len(parts), lead_s=_LEAD_S), Event()
+        reached = _CommonPhases(len(parts), on_phase)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            drivers = [
+                pool.submit(
+                    self._driver.run,
                     target,
                     part,
                     work_dir / f"process-{number}",
-                    on_phase=lambda phase: news.put((number, phase)),
-                    should_stop=give_up.is_set,
-                    start=together,
+                    on_phase=reached.by_one,
+                    should_stop=lambda: give_up.is_set() or should_stop(),
+                    start=start,
                 )
-            except BaseException as failure:
-                found = failure
-            news.put((number, found))
-
-        threads = [
-            threading.Thread(target=one, args=(number, part), name=f"driver-{number}")
-            for number, part in enumerate(parts)
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            results = _follow(news, len(parts), on_phase, should_stop)
-        finally:
+                for number, part in enumerate(parts)
+            ]
+            ended = wait(drivers, return_when=FIRST_EXCEPTION).done
             give_up.set()
-            for thread in threads:
-                thread.join()
-        return _merged(results, load.measure_s)
+        for driver in ended:
+            driver.result()
+        return _merged([driver.result() for driver in drivers], load.measure_s)
 
 
 def split(load: Load, count: int) -> list[Load]:
-    """At most `count` loads with as many connections together, spread evenly.
+    """Return at most `count` loads with as many connections together, spread evenly.
 
     What is left over goes to the first of them. Each works on all data.
     """
@@ -113,42 +103,28 @@ def split(load: Load, count: int) -> list[Load]:
     ]
 
 
-def _follow(
-    news: queue.Queue[tuple[int, Phase | DriverResult | BaseException]],
-    count: int,
-    on_phase: Callable[[Phase], None],
-    should_stop: Callable[[], bool],
-) -> list[DriverResult]:
-    """Announce the common phases; the results when all have ended."""
-    reached: dict[Phase, int] = dict.fromkeys(Phase, 0)
-    first_at = 0.0
-    results: dict[int, DriverResult] = {}
-    # The last to begin counts, and the first to end.
-    needed = {Phase.WARMING: count, Phase.MEASURING: count, Phase.STOPPING: 1}
-    while len(results) < count:
-        if should_stop():
-            raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
-        try:
-            number, found = news.get(timeout=_POLL_S)
-        except queue.Empty:
-            continue
-        if isinstance(found, BaseException):
-            raise found
-        if isinstance(found, DriverResult):
-            results[number] = found
-            continue
-        reached[found] += 1
-        if found is Phase.MEASURING:
+class _CommonPhases:
+    """Announces each phase that `count` processes have in common."""
+
+    def __init__(self, count: int, announce: Callable[[Phase], None]) -> None:
+        # The last to begin counts, and the first to end.
+        self._needed = {Phase.WARMING: count, Phase.MEASURING: count, Phase.STOPPING: 1}
+        self._announce = announce
+        self._reached: Counter[Phase] = Counter()
+        self._first_at: dict[Phase, float] = {}
+        self._lock = Lock()
+
+    def by_one(self, phase: Phase) -> None:
+        """One process has reached the phase. Raises RunFailed if that is long after the first."""
+        with self._lock:
             now = time.monotonic()
-            first_at = first_at or now
-            if now - first_at > MAX_SPREAD_S:
-                raise RunFailed(
-                    Outcome.DRIVER_FAILED,
-                    f"The driver's processes began to measure {now - first_at:.1f} s apart.",
-                )
-        if reached[found] == needed[found]:
-            on_phase(found)
-    return [results[number] for number in range(count)]
+            spread_s = now - self._first_at.setdefault(phase, now)
+            if phase is Phase.MEASURING and spread_s > MAX_SPREAD_S:
+                text = f"The driver's processes began to measure {spread_s:.1f} s apart."
+                raise RunFailed(Outcome.DRIVER_FAILED, text)
+            self._reached[phase] += 1
+            if self._reached[phase] == self._needed[phase]:
+                self._announce(phase)
 
 
 def _merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
@@ -156,19 +132,18 @@ def _merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
     times = ResponseTimes(measure_s)
     for result in results:
         times.merge(result.times)
-    kinds = results[0].counts
     return DriverResult(
         measured_seconds=max(result.measured_seconds for result in results),
         times=times,
-        counts={kind: _summed([one.counts[kind] for one in results]) for kind in kinds},
+        counts={kind: _sum([each.counts[kind] for each in results]) for kind in results[0].counts},
         driver_cpu_seconds=sum(result.driver_cpu_seconds for result in results),
         output="\n".join(result.output for result in results),
     )
 
 
-def _summed(counts: Sequence[TransactionCounts]) -> TransactionCounts:
+def _sum(counts: Sequence[TransactionCounts]) -> TransactionCounts:
     return TransactionCounts(
-        completed=sum(one.completed for one in counts),
-        retried=sum(one.retried for one in counts),
-        failed=sum(one.failed for one in counts),
+        completed=sum(count.completed for count in counts),
+        retried=sum(count.retried for count in counts),
+        failed=sum(count.failed for count in counts),
     )

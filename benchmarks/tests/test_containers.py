@@ -130,7 +130,7 @@ MEASURE = """
 import os, sys, tempfile, time
 from pathlib import Path
 os.environ["ADVISOR_HOME"] = tempfile.mkdtemp(dir=os.environ["HOMES"])
-from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.jobs.locks import measuring_alone
 with measuring_alone(patience_s=0) as alone:
     print(alone, flush=True)
     time.sleep(300)

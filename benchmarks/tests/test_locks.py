@@ -11,29 +11,29 @@ from typing import Any
 
 import pytest
 
-from benchmarks.jobs import claimant as module
-from benchmarks.jobs.claimant import claimant, host_lock, is_of_this_home
+from benchmarks.jobs import locks
+from benchmarks.jobs.locks import host_lock, is_of_this_home, this_process
 
 
 def test_a_claim_is_one_process_of_one_home(tmp_path: Path, settings: Any) -> None:
-    ours = claimant()
-    assert claimant() == ours
+    ours = this_process()
+    assert this_process() == ours
     if (child := os.fork()) == 0:
-        os._exit(not (claimant() != ours and is_of_this_home(claimant())))
+        os._exit(not (this_process() != ours and is_of_this_home(this_process())))
     assert os.waitpid(child, 0)[1] == 0
     assert is_of_this_home(ours)
     settings.RUN_DIR = tmp_path
     assert not is_of_this_home(ours)
-    assert claimant() != ours
+    assert this_process() != ours
 
 
 def test_a_claim_of_another_boot_is_of_another_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = claimant()
+    ours = this_process()
     boot = tmp_path / "boot_id"
     boot.write_text("another\n")
-    monkeypatch.setattr(module, "_BOOT_ID", boot)
+    monkeypatch.setattr(locks, "_BOOT_ID", boot)
     assert not is_of_this_home(ours)
 
 

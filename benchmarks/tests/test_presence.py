@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from benchmarks.jobs.claimant import claimant
+from benchmarks.jobs.locks import this_process
 from benchmarks.jobs.presence import (
     BadName,
     NameTaken,
@@ -88,7 +88,7 @@ def polls(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_a_worker_joins_a_new_host_stays_and_leaves() -> None:
     host, said = join()
-    assert host.worker == claimant()
+    assert host.worker == this_process()
     assert said == []
     assert not is_silent(host.pk)
     Host.objects.update(worker_seen_at=Now() - timedelta(minutes=1))
@@ -103,7 +103,7 @@ def test_a_worker_joins_a_new_host_stays_and_leaves() -> None:
 
 @pytest.mark.slow
 def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is(home: Path) -> None:
-    host = held_by(f"{claimant()}0", ago=3600)
+    host = held_by(f"{this_process()}0", ago=3600)
     with living(home):
         with pytest.raises(NameTaken, match="has a worker already"):
             join()
@@ -126,7 +126,7 @@ def test_a_worker_in_another_container_is_waited_for_until_it_is_silent_for_long
 
     monkeypatch.setattr(time, "sleep", later)
     taken, said = join()
-    assert (taken, taken.worker) == (host, claimant())
+    assert (taken, taken.worker) == (host, this_process())
     assert len(polls) == 3
     assert "waiting until it reports or is gone" in said[0]
 
@@ -136,7 +136,7 @@ def test_a_worker_that_was_seen_in_the_future_only_is_gone(polls: list[float]) -
     host = held_by(ELSEWHERE, ago=-3600)
     assert is_silent(host.pk)
     taken, _ = join()
-    assert (taken, taken.worker, polls) == (host, claimant(), [])
+    assert (taken, taken.worker, polls) == (host, this_process(), [])
 
 
 def test_a_worker_on_another_machine_that_reports_keeps_its_name(

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import errno
 import logging
-import queue
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,21 +15,31 @@ from typing import Any
 import pymysql
 import pytest
 
-from benchmarks.drivers.checks import GRACE_S
 from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
+from benchmarks.jobs import load_host
 from benchmarks.measurement.conclusion import weigh_conditions
 from benchmarks.measurement.drive import Driven
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side, several
-from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
-from benchmarks.remote_load.driver import RemoteDriver, Report
-from benchmarks.remote_load.link import Link
-from benchmarks.remote_load.messages import Hello, Order, Phases, Result
-from benchmarks.remote_load.sealed import NotForUs, Seal, seal
+from benchmarks.remote_load.link import (
+    ClockReading,
+    Link,
+    read_clock,
+    time_of_day_less_monotonic,
+)
+from benchmarks.remote_load.messages import (
+    NotForUs,
+    Order,
+    Phases,
+    Result,
+    new_key,
+    public_half,
+    seal,
+    unseal,
+)
 from benchmarks.remote_load.several import SeveralProcesses, split
 from benchmarks.telemetry.disturbance import Kind, Limits, load_host_troubles
 from benchmarks.telemetry.sampler import Sampler
@@ -42,26 +48,23 @@ from benchmarks.tests.fake_driver import FakeDriver
 
 TARGET = Target("10.0.0.1", 3306, "tpcc", "correct-horse", certificate="PEM", database="tpcc")
 LOAD = Load(workload=tpcc(2), connections=2, warmup_s=2, measure_s=3, seed=1)
-HELLO = Hello(
-    address="10.0.0.2", key="", driver="fake", driver_version="1", encrypts=True, facts={}
-)
 
 
 def test_an_order_is_read_by_the_one_it_is_sealed_for_and_shows_no_password() -> None:
-    key = Seal()
+    key = new_key()
     order = Order(target=TARGET, load=LOAD)
-    sealed = seal(order.model_dump_json(), key.public)
+    sealed = seal(order.model_dump_json(), public_half(key))
     assert "horse" not in sealed + repr(order) + f"{order}" + logging.Formatter().format(
         logging.makeLogRecord({"msg": "%s", "args": (order,)})
     )
-    opened = Order.model_validate_json(key.open(sealed))
+    opened = Order.model_validate_json(unseal(sealed, key))
     assert (opened.target, opened.load) == (TARGET, LOAD)
-    assert seal(order.model_dump_json(), key.public) != sealed
+    assert seal(order.model_dump_json(), public_half(key)) != sealed
     for wrong in (sealed[:-8] + "AAAAAAA=", "", "not base64!"):
         with pytest.raises(NotForUs):
-            key.open(wrong)
+            unseal(wrong, key)
     with pytest.raises(NotForUs):
-        Seal().open(sealed)
+        unseal(sealed, new_key())
     for no_key in ("AAAA", "not base64!", f"{'A' * 43}="):  # the last leads to no secret
         with pytest.raises(NotForUs):
             seal("", no_key)
@@ -80,7 +83,7 @@ def test_the_clocks_are_compared_within_half_a_round_trip(there_s: float, back_s
     found = read_clock(ask, tries=3)
     wrong = found.offset_s - (time_of_day_less_monotonic() + ahead_s)
     assert found.round_trip_s >= there_s + back_s
-    assert abs(wrong) <= found.error_s + 1e-4
+    assert abs(wrong) <= found.round_trip_s / 2 + 1e-4
 
 
 class FakeLink:
@@ -102,88 +105,23 @@ class FakeLink:
         return ClockReading(time_of_day_less_monotonic(), 0.001)
 
 
-class FakeDesk:
-    """A load host in a thread of this process, without a database."""
-
-    hello = HELLO
-
-    def __init__(self, driver: FakeDriver, folder: Path, host: str = "driver-1") -> None:
-        self.host = host
-        self.is_called_off = False
-        self._driver = driver
-        self._folder = folder / host
-        self._report = Report()
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def send(self, order: Order) -> None:
-        self._thread = threading.Thread(target=self._drive, args=(order,))
-        self._thread.start()
-
-    def _drive(self, order: Order) -> None:
-        try:
-            result = load_side.drive_for(
-                order,
-                self._driver,
-                self._folder,
-                tell=self._tell,
-                should_stop=self._stopped.is_set,
-            )
-        except RunFailed as failure:
-            self._report = replace(self._report, failure=failure)
-        else:
-            # As through the database.
-            sent = Result.model_validate(result.model_dump(mode="json"))
-            self._report = replace(self._report, result=sent)
-
-    def _tell(self, phases: Phases) -> None:
-        self._report = replace(self._report, phases=phases)
-
-    def report(self) -> Report:
-        return self._report
-
-    def call_off(self) -> None:
-        self.is_called_off = True
-        self._stopped.set()
-
-    def wait_until_ended(self) -> None:
-        self.join()
-
-    def join(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
-
-
-Announced = list[tuple[Phase, float]]
-
-
-@contextmanager
-def driven(
+def drive(
     driver: FakeDriver,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    *,
-    watches_stalls: bool = True,
-) -> Iterator[Callable[..., tuple[DriverResult, Announced]]]:
-    monkeypatch.setattr(load_side, "Link", FakeLink)
-    desk = FakeDesk(driver, folder)
-
-    def again() -> AbstractContextManager[FakeDesk]:
-        raise AssertionError("a run takes its load host once")
-
-    def run(**values: Any) -> tuple[DriverResult, Announced]:
-        seen: Announced = []
-        result = RemoteDriver(desk, again, watches_stalls=watches_stalls).run(
-            TARGET,
-            LOAD,
-            folder,
-            on_phase=lambda phase: seen.append((phase, time.monotonic())),
-            should_stop=values.get("should_stop", lambda: False),
-        )
-        return result, seen
-
-    yield run
-    desk.join()
+    link: type[FakeLink] = FakeLink,
+) -> tuple[Result, list[Phases]]:
+    """Have the load host drive; its result as it comes through the database, and what it told."""
+    monkeypatch.setattr(load_side, "Link", link)
+    told: list[Phases] = []
+    result = load_side.drive_for(
+        Order(target=TARGET, load=LOAD),
+        driver,
+        folder,
+        tell=told.append,
+        should_stop=lambda: False,
+    )
+    return Result.model_validate(result.model_dump(mode="json")), told
 
 
 def driven_here(load: Load) -> DriverResult:
@@ -197,79 +135,34 @@ def test_a_run_driven_elsewhere_gives_what_its_driver_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = FakeDriver(second_s=0.1)
-    with driven(driver, tmp_path, monkeypatch) as run:
-        result, seen = run()
-    expected = driven_here(LOAD)
+    found, told = drive(driver, tmp_path, monkeypatch)
+    result, expected = found.driver_result(), driven_here(LOAD)
     assert driver.loads == [LOAD]
-    assert [phase for phase, _ in seen] == list(Phase)
+    begun = [sum(phases.at(phase) is not None for phase in Phase) for phases in told]
+    assert begun == [0, 1, 2, 3]
     assert result.times.per_second() == expected.times.per_second()
     assert result.times.percentile(95) == expected.times.percentile(95)
     assert result.times.max_ms == expected.times.max_ms
     assert result.counts == expected.counts
-    side = result.load_side
-    assert side is not None
-    assert (side.host, side.encrypted, side.round_trip_ms) == ("driver-1", True, 1.0)
-    assert side.clock_error_ms == 0.5
-    assert 0 < side.cpu["busy_pct"] <= 100
-    assert side.cpu.keys() == {"busy_pct", "steal_pct", "stalled_s"}
+    assert 0 < found.cpu["busy_pct"] <= 100
+    assert found.cpu.keys() == {"busy_pct", "steal_pct", "stalled_s"}
 
 
-def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
+def test_phases_are_due_as_told_and_before_that_as_planned() -> None:
     """The load host's monotonic clock is another one: it began an hour ago."""
     ahead = 3600.0
-    here = time_of_day_less_monotonic()
-    began = time.monotonic() + 0.05
-    phases = Phases(offset_s=here - ahead, round_trip_s=0.001, warming=began + ahead)
-    load = replace(LOAD, warmup_s=0, measure_s=1)
-    result = Result.of(driven_here(load), ClockReading(here - ahead, 0.001), {})
+    told: dict[str, Any] = {"clock": {"offset_s": 5000.0 - ahead, "round_trip_s": 0.001}}
 
-    class Desk(FakeDesk):
-        def send(self, order: Order) -> None:
-            pass
+    def due() -> list[float]:
+        return list(load_host._due(told, LOAD, 5000.0).values())
 
-        def report(self) -> Report:
-            if time.monotonic() < began + 1.2:
-                return Report(phases)
-            told = {"measuring": began + ahead, "stopping": began + ahead + 1}
-            return Report(phases.model_copy(update=told), result)
-
-    seen: dict[Phase, float] = {}
-
-    def on_phase(phase: Phase) -> None:
-        seen[phase] = time.monotonic()
-
-    desk = Desk(FakeDriver(), Path())
-    found = RemoteDriver(desk, lambda: nullcontext(desk)).run(
-        TARGET,
-        load,
-        Path(),
-        on_phase=on_phase,
-        should_stop=lambda: False,
-    )
-    # Never before it was due, and both ends although the load host had only told of the first.
-    assert seen[Phase.WARMING] >= began
-    assert seen[Phase.MEASURING] >= began
-    assert began + 1 <= seen[Phase.STOPPING] < began + 1.2
-    late_ms = 1000 * (seen[Phase.MEASURING] - began)
-    assert found.load_side is not None
-    assert found.load_side.late_ms == pytest.approx(late_ms, abs=5)
-
-
-def test_each_load_of_a_crash_test_takes_the_load_host_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A load host that was told to end does not take a second order."""
-    monkeypatch.setattr(load_side, "Link", FakeLink)
-    desks = [FakeDesk(FakeDriver(), tmp_path) for _ in range(3)]
-    left = iter(desks[1:])
-    driver = RemoteDriver(desks[0], lambda: nullcontext(next(left)))
-    for desk in desks:
-        result = driver.run(
-            TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
-        )
-        assert result.times.count
-        assert desk.report().result is not None
-        desk.join()
+    assert due() == []
+    told["warming"] = ahead + 10
+    assert due() == [10, 12, 15]  # 2 s of warm-up and 3 s that are measured
+    told["measuring"] = ahead + 13
+    assert due() == [10, 13, 16]
+    told["stopping"] = ahead + 17
+    assert due() == [10, 13, 17]
 
 
 @pytest.mark.parametrize(
@@ -290,32 +183,6 @@ def test_a_network_that_does_not_answer_is_not_held_against_the_config(
     with pytest.raises(RunFailed, match="cannot be used from here") as failed, Link(TARGET):
         pass
     assert failed.value.outcome is outcome
-
-
-@pytest.mark.parametrize(
-    "outcome", [Outcome.DRIVER_FAILED, Outcome.ZERO_WORK, Outcome.LOST, Outcome.TIMED_OUT]
-)
-def test_a_failure_there_is_the_same_failure_here(
-    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (
-        driven(FakeDriver(fail=outcome), tmp_path, monkeypatch) as run,
-        pytest.raises(RunFailed) as failed,
-    ):
-        run()
-    assert failed.value.outcome is outcome
-    assert failed.value.log_tail == "the fake driver's output"
-
-
-def test_a_stop_here_ends_the_driver_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (
-        driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run,
-        pytest.raises(RunFailed) as failed,
-    ):
-        run(should_stop=lambda: True)
-    assert failed.value.outcome is Outcome.CANCELLED
 
 
 class Cut(FakeLink):
@@ -341,36 +208,18 @@ class Reset(FakeLink):
 def test_a_load_host_that_is_cut_off_loses_the_run(
     link: type[FakeLink], driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with driven(driver, tmp_path, monkeypatch) as run:
-        monkeypatch.setattr(load_side, "Link", link)
-        with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
-            run()
+    with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
+        drive(driver, tmp_path, monkeypatch, link)
     assert failed.value.outcome is Outcome.LOST
 
 
-@pytest.mark.parametrize(
-    ("watches_stalls", "said", "outcome"),
-    [
-        (True, r"^the load host stalled for 7\.0 s", Outcome.DISTURBED),
-        (False, r"^(?!.*stalled)", Outcome.ZERO_WORK),
-    ],
-)
 def test_no_work_of_a_load_host_that_stood_still_is_not_held_against_the_config(
-    watches_stalls: bool,
-    said: str,
-    outcome: Outcome,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless the measured host does not judge stalls."""
     monkeypatch.setattr(Sampler, "stalled_s", lambda _: 7.0)
-    driver = FakeDriver(fail=Outcome.ZERO_WORK)
-    with (
-        driven(driver, tmp_path, monkeypatch, watches_stalls=watches_stalls) as run,
-        pytest.raises(RunFailed, match=said) as failed,
-    ):
-        run()
-    assert failed.value.outcome is outcome
+    with pytest.raises(RunFailed, match=r"^the load host stalled for 7\.0 s") as failed:
+        drive(FakeDriver(fail=Outcome.ZERO_WORK), tmp_path, monkeypatch)
+    assert failed.value.outcome is Outcome.DISTURBED
 
 
 @pytest.mark.parametrize(
@@ -411,19 +260,6 @@ def test_a_server_that_hangs_is_not_taken_for_one_that_is_cut_off(
         assert link.broken == ""
         there.close()
         assert [link.broken, link.broken] == ["the connection was closed"] * 2
-
-
-def test_a_load_host_whose_result_does_not_come_loses_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the database stays away. A driver that does not end says so itself, and sooner."""
-    monkeypatch.setattr(driver_module, "_SPARE_S", -GRACE_S - LOAD.warmup_s - LOAD.measure_s)
-    with (
-        driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run,
-        pytest.raises(RunFailed, match="No end of the load host driver-1") as failed,
-    ):
-        run()
-    assert failed.value.outcome is Outcome.LOST
 
 
 def side(**values: float) -> LoadSide:
@@ -511,17 +347,15 @@ def test_several_processes_share_the_connections_and_merge_exactly(tmp_path: Pat
 
 
 def test_several_processes_measure_from_the_last_beginning_to_the_first_end() -> None:
-    news: queue.Queue[Any] = queue.Queue()
+    announced: list[Phase] = []
+    common = several._CommonPhases(2, announced.append)
+    so_far: list[int] = []
     for phase in Phase:
-        for number in range(2):
-            news.put((number, phase))
-    for number in range(2):
-        news.put((number, driven_here(LOAD)))
-    announced: list[tuple[Phase, int]] = []
-    several._follow(
-        news, 2, lambda phase: announced.append((phase, 8 - news.qsize())), lambda: False
-    )
-    assert announced == [(Phase.WARMING, 2), (Phase.MEASURING, 4), (Phase.STOPPING, 5)]
+        for _ in range(2):
+            common.by_one(phase)
+            so_far.append(len(announced))
+    assert so_far == [0, 1, 1, 2, 3, 3]
+    assert announced == list(Phase)
 
 
 def test_several_processes_begin_when_the_last_of_them_is_ready(tmp_path: Path) -> None:

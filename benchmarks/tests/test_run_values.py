@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from benchmarks.jobs.runs import ending_of
+from benchmarks.jobs.runs import columns_of
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, Sample
@@ -41,16 +41,15 @@ def measured() -> Measurement:
 
 
 def test_every_value_of_a_run_has_a_column() -> None:
-    ending = ending_of(measured())
-    values = ending.values
+    values = columns_of(measured())
+    assert values.pop("samples") == SEEN["samples"]
     assert values.keys() <= COLUMNS
-    assert ending.details == SEEN["samples"]
     for name in SEEN.keys() - {"samples"}:
         assert values[name] == SEEN[name]
 
 
 def test_a_measurement_keeps_all_of_its_figures() -> None:
-    values = ending_of(measured()).values
+    values = columns_of(measured())
     assert values.items() >= (FIGURES | {"bytes_written_source": "device"}).items()
     assert (values["state"], values["trend_pct"], values["still_warming"]) == ("ok", 2.0, True)
     assert values["redo_mb_s"] == 7.5
@@ -59,13 +58,13 @@ def test_a_measurement_keeps_all_of_its_figures() -> None:
 def test_without_a_measurement_there_is_no_figure() -> None:
     stolen = [Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")]
     seen = Measurement(**SEEN, outcome=Outcome.DISTURBED, reason="stolen", disturbances=stolen)
-    void = ending_of(seen).values
+    void = columns_of(seen)
     slow: dict[str, Any] = {
         "outcome": Outcome.CUT_SHORT,
         "reason": "slow",
         "throughput_at_most": 60.0,
     }
-    cut = ending_of(Measurement(**SEEN, **slow)).values
+    cut = columns_of(Measurement(**SEEN, **slow))
     assert not (void.keys() | cut.keys()) & FIGURES.keys()
     assert (void["state"], void["reason"]) == ("disturbed", "stolen")
     assert [found["kind"] for found in void["disturbances"]] == ["steal"]

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from benchmarks.errors import about
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.cancelling import cancel_jobs
+from benchmarks.jobs.heartbeat import cancel_jobs
 from benchmarks.jobs.presence import is_silent
 from benchmarks.models import ACTIVE_JOB_STATES, Device, Host, Inspection, JobState, Probe
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S

@@ -13,8 +13,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models.functions import Coalesce, Greatest, Now
 
-from benchmarks.jobs.cancelling import cancel_jobs
-from benchmarks.jobs.heartbeat import CANCELLED
+from benchmarks.jobs.heartbeat import CANCELLED, cancel_jobs
 from benchmarks.jobs.presence import silent_hosts
 from benchmarks.jobs.sweep import close_cancelled
 from benchmarks.models import CrashTest, Run

@@ -18,8 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmarks.counted import counted
-from benchmarks.jobs import heartbeat
-from benchmarks.jobs.cancelling import cancel_jobs
+from benchmarks.jobs.heartbeat import CANCELLED, cancel_jobs
 from benchmarks.models import CrashTest, Run, RunState
 from tuning.errors import BadRequest, TuningError
 from tuning.models import EventKind, SlotPurpose, Study, StudyState
@@ -146,7 +145,7 @@ def cancel_study(study: Study, *, by: str = "") -> None:
     """
     with _changing(study) as row:
         check_can_cancel(row)
-        _set(row, stop_request=heartbeat.CANCELLED, paused_at=None)
+        _set(row, stop_request=CANCELLED, paused_at=None)
         note_action(row, EventKind.CANCELLED, by=by)
         cancel_jobs(Run.objects.filter(slot__study=row))
         cancel_jobs(CrashTest.objects.filter(slot__study=row))
@@ -161,7 +160,7 @@ def check_can_cancel(study: Study) -> None:
 
 def _check_can_stop(study: Study) -> None:
     check_can_cancel(study)
-    if study.stop_request == heartbeat.CANCELLED:
+    if study.stop_request == CANCELLED:
         raise TuningError("being_cancelled", "the study is being cancelled")
 
 

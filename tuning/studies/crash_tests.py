@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from django.conf import settings
 
-from benchmarks.jobs.cancelling import cancel_waiting
+from benchmarks.jobs.heartbeat import cancel_waiting
 from benchmarks.measurement.crash_test import KILLS
 from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, JobState, Workload
 from tuning.models import Candidate, CrashSlot, Study

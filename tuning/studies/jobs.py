@@ -13,12 +13,11 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
 from benchmarks.inventory.inspection import refresh_space
-from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.inspections import InspectionKind
-from benchmarks.jobs.kinds import Ending, Job, JobKind
+from benchmarks.jobs.kinds import Job, JobKind, Values, ended
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
-from benchmarks.jobs.runs import RunKind
+from benchmarks.jobs.runs import CrashTestKind, RunKind
 from benchmarks.jobs.sweep import Sweeper
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.models import Inspection, Run, RunState, Sample
@@ -101,6 +100,9 @@ class StudyRunKind(RunKind):
 
     waiting: ClassVar[Q] = RunKind.waiting & _not_paused("slots__run")
 
+    def cut_rule(self, run: Run) -> CutRule | None:
+        return cut_rule_of(run)
+
     def changes(self, row_id: int) -> None:
         bump(Study.objects.filter(slots__run=row_id))
 
@@ -123,7 +125,7 @@ class StudyCrashTestKind(CrashTestKind):
 class HostInspectionKind(InspectionKind):
     """Inspections, and the deletion of datasets: only here it is known which a study needs."""
 
-    def work(self, job: Job[Inspection]) -> Ending:
+    def work(self, job: Job[Inspection]) -> Values:
         """The job holds the machine, so that nothing copies what is deleted."""
         row = job.row
         if row.subject != Inspection.Subject.DATASETS:
@@ -137,7 +139,7 @@ class HostInspectionKind(InspectionKind):
         finally:
             refresh_space(row.host)
             note_datasets(row.host)
-        return Ending({"state": "ok", "answer": {"deleted": [_said(*one) for one in found]}})
+        return ended("ok", answer={"deleted": [_said(*one) for one in found]})
 
 
 def _said(kept: Kept, why: str) -> dict[str, Any]:
@@ -147,10 +149,10 @@ def _said(kept: Kept, why: str) -> dict[str, Any]:
 
 KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
-    StudyRunKind(cut_rule=cut_rule_of, wake=advance_host),
+    StudyRunKind(),
     ProbeKind(),
     HostInspectionKind(),
-    StudyCrashTestKind(wake=advance_host),
+    StudyCrashTestKind(),
     LoadKind(),
 )
 

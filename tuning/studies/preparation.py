@@ -14,9 +14,10 @@ from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.source import source_of
+from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.inventory.inspection import refresh_space
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.kinds import Job, JobKind, Values
 from benchmarks.models import RunState, Server
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
@@ -59,7 +60,7 @@ class PreparationKind(JobKind[Study]):
         """When it began; its state says already that it is prepared."""
         return {"started_at": Coalesce("started_at", Now())}
 
-    def work(self, job: Job[Study]) -> Ending:
+    def work(self, job: Job[Study]) -> Values:
         study = job.row
 
         def report(text: str) -> None:
@@ -76,41 +77,38 @@ class PreparationKind(JobKind[Study]):
             try_candidates(study, binaries, report=report, should_stop=job.should_stop)
         except NothingToCompare as nothing:
             return _ended(StudyState.FAILED, nothing.code, str(nothing), nothing.log_tail)
-        done = {
+        return {
             "state": StudyState.RUNNING.value,
             "claimed_by": "",
             "preparing_fraction": 1,
             # Reset: every preparation of a search gets all its attempts.
             "prepare_attempts": 0,
         }
-        return Ending(done, is_final=False)
 
-    def failed(self, row: Study, failure: Failure) -> Ending:
-        if failure.outcome is Outcome.LOST:  # the server was killed from outside
-            return self.lost(row, failure.reason)
-        if failure.outcome is Outcome.DISK_FULL:  # until somebody has made room
-            return _paused(failure.reason)
-        if failure.outcome is not Outcome.INTERNAL_ERROR and _has_results(row):
-            return _paused(failure.reason)
-        return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
+    def failed(self, row: Study, error: BenchmarkError) -> Values:
+        if error.outcome is Outcome.LOST:  # the server was killed from outside
+            return self.lost(row, str(error))
+        if error.outcome is Outcome.DISK_FULL:  # until somebody has made room
+            return _paused(str(error))
+        if error.outcome is not Outcome.INTERNAL_ERROR and _has_results(row):
+            return _paused(str(error))
+        return _ended(StudyState.FAILED, error.code, str(error), error.log_tail)
 
-    def cancelled(self, row: Study) -> Ending:
+    def cancelled(self, row: Study) -> Values:
         return _ended(StudyState.CANCELLED, "cancelled", "cancelled by the user")
 
-    def given_back(self, row: Study, reason: str) -> Ending:
-        return Ending({"claimed_by": "", "preparing_fraction": 0}, is_final=False)
+    def given_back(self, row: Study, reason: str) -> Values:
+        return {"claimed_by": "", "preparing_fraction": 0}
 
-    def lost(self, row: Study, reason: str) -> Ending:
+    def lost(self, row: Study, reason: str) -> Values:
         """Start it again as often as a run: what killed one worker may kill the next."""
         attempts = row.prepare_attempts + 1
         if attempts > settings.LOST_RUN_RETRIES:
             text = f"the preparation was started {attempts} times and never finished: {reason}"
             if _has_results(row):
-                paused = _paused(text)
-                return Ending({**paused.values, "prepare_attempts": 0}, is_final=False)
+                return _paused(text) | {"prepare_attempts": 0}
             return _ended(StudyState.FAILED, "lost", text)
-        again = self.given_back(row, reason)
-        return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
+        return self.given_back(row, reason) | {"prepare_attempts": attempts}
 
 
 def servers_of(study: Study) -> list[Server]:
@@ -123,15 +121,15 @@ def _has_results(study: Study) -> bool:
     return study.slots.filter(run__state=RunState.OK).exists()
 
 
-def _paused(reason: str) -> Ending:
+def _paused(reason: str) -> Values:
     """Nothing is given up for a full disk, nor what was measured for a device that is away."""
     columns = pause_columns("the advisor", reason)
-    return Ending({"claimed_by": "", "preparing_fraction": 0, **columns}, is_final=False)
+    return {"claimed_by": "", "preparing_fraction": 0, **columns}
 
 
-def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> Ending:
+def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> Values:
     values = {"reason_code": code, "reason": reason, "log_tail": log_tail, "claimed_by": ""}
-    return Ending({"state": state.value, **values})
+    return {"state": state.value, **values}
 
 
 def _report(job: Job[Study], fraction: float, text: str) -> None:

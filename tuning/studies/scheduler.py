@@ -13,23 +13,19 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from celery import current_app
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
 
 from benchmarks.errors import NotInspected
-from benchmarks.jobs import heartbeat
-from benchmarks.jobs.cancelling import cancel_waiting
-from benchmarks.jobs.claimant import host_lock
-from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
+from benchmarks.jobs.heartbeat import CANCELLED, cancel_waiting
 from benchmarks.jobs.inspections import InspectionKind
-from benchmarks.jobs.kinds import JobKind
+from benchmarks.jobs.kinds import JobKind, wake
 from benchmarks.jobs.loads import LoadKind
+from benchmarks.jobs.locks import host_lock
 from benchmarks.jobs.probes import ProbeKind
-from benchmarks.jobs.runs import RunKind
+from benchmarks.jobs.runs import CrashTestKind, RunKind
 from benchmarks.models import Host, JobState, Run, RunState
 from tuning.errors import NothingToRecommend, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -106,11 +102,11 @@ def advance_host(host_id: int) -> None:
             break
         turn = _take_turn(study, load_host_away=load_host_away)
         if turn.task and not study.host.is_drained and not is_busy:
-            _send(turn.task, turn.row_id, host)
+            wake(turn.task, turn.row_id, host)
         if not turn.passes:
             return
     if probe is not None and probe.state == JobState.QUEUED:
-        _send(PROBE, probe.pk, host)
+        wake(PROBE, probe.pk, host)
 
 
 def _send_first(kind: JobKind[Any], host: Host) -> bool:
@@ -124,7 +120,7 @@ def _send_first(kind: JobKind[Any], host: Host) -> bool:
         return row is not None
     if is_measuring(host.pk):
         return kind.task == LOAD
-    _send(kind.task, row.pk, host)
+    wake(kind.task, row.pk, host)
     return True
 
 
@@ -144,7 +140,7 @@ def _take_turn(study: Study, *, load_host_away: bool) -> _Turn:
     """
     if is_prepared_or_killed(study):  # no reason to take its row; nor is a run measured
         return _WAITS
-    if (study.is_paused or load_host_away) and study.stop_request != heartbeat.CANCELLED:
+    if (study.is_paused or load_host_away) and study.stop_request != CANCELLED:
         return _WAITS if is_under_way(study) else _PASSES
     try:
         with _thinking_alone(study) as is_ours:
@@ -211,7 +207,7 @@ def _decide(study: Study, ahead: Ahead | None) -> _Turn:
     states = {one.state for one in runs}
     if is_prepared_or_killed(study) or RunState.RUNNING in states:
         return _WAITS
-    if study.stop_request == heartbeat.CANCELLED:
+    if study.stop_request == CANCELLED:
         return _ended(study, StudyState.CANCELLED, "cancelled", "cancelled by the user")
     if study.is_paused:
         return _PASSES
@@ -286,12 +282,3 @@ def end_study(study: Study, state: StudyState, code: str = "", reason: str = "")
         if ended:
             note_end(Study.objects.get(pk=study.pk))
     return ended == 1
-
-
-def _send(task: str, pk: int, host: Host) -> None:
-    try:
-        current_app.send_task(task, args=[pk], queue=host.queue)
-    except (OperationalError, OSError) as error:
-        # The row says what to do; the host's own sweep sends the message again, when Redis is back
-        # or because this host may not send to that one (docs/how-to/connections.md).
-        logger.warning("no message for %s, which will find %s(%s): %s", host, task, pk, error)

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmarks.jobs.heartbeat import CANCELLED
-from benchmarks.jobs.spool import Note, notes
+from benchmarks.jobs.unstored import Unstored, unstored_endings
 from benchmarks.models import Host, JobState, Probe, Run, RunState
 from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
@@ -69,10 +69,10 @@ def test_what_is_cancelled_on_a_vanished_host_ends_at_once_and_the_queue_goes_on
     later.refresh_from_db()
     assert later.state == StudyState.PREPARING  # it has its turn
     # The host is back with a result: it comes too late.
-    Note("run", run.pk, ELSEWHERE, StudyRunKind().lost(run, "late")).write()
+    Unstored("run", run.pk, ELSEWHERE, StudyRunKind().lost(run, "late")).write()
     recover_host(study.host_id)
     run.refresh_from_db()
-    assert (run.state, notes()) == (RunState.CANCELLED, [])
+    assert (run.state, unstored_endings()) == (RunState.CANCELLED, [])
 
 
 def test_a_cancelled_run_that_was_heard_a_moment_ago_is_closed_when_it_stays_silent(

@@ -224,7 +224,7 @@ def test_a_pause_keeps_a_queued_test_from_starting() -> None:
     test = queued(study)
     assert test is not None
     pause_study(study)
-    kind = StudyCrashTestKind(recovering({}))
+    kind = StudyCrashTestKind()
     assert not kind.rows.filter(kind.waiting, pk=test.pk).exists()
     resume_study(study)
     assert kind.rows.filter(kind.waiting, pk=test.pk).exists()

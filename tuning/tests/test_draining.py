@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
 from tuning.hosts.commands import drain_host, start_probe, undrain_host
 from tuning.models import Study, StudyState
 from tuning.studies.commands import cancel_study, pause_study
-from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
 from tuning.studies.waiting import drain_text
 from tuning.tests.fakes import measure_by_config, run_to_the_end
 from tuning.tests.test_pausing import Sent, asked, ended, later, study, under_way
-from tuning.tests.work import prepare_study
+from tuning.tests.work import execute_run, prepare_study
 
 __all__ = ["later", "study"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,11 +66,10 @@ def test_messages_that_were_already_sent_begin_nothing_on_a_drained_host(
     run = study.slots.order_by("order")[0].run
     sent.clear()
     drain_host(host)
-    kind = StudyRunKind(measure_by_config)
-    assert not execute(kind, run.pk)
+    assert not execute_run(run.pk, measure=measure_by_config)
     undrain_host(host)
     assert sent == [(EXECUTE, run.pk, host.queue)]
-    assert execute(kind, run.pk)
+    assert execute_run(run.pk, measure=measure_by_config)
 
 
 def test_what_needs_no_measuring_still_ends_on_a_drained_host(study: Study, later: Study) -> None:

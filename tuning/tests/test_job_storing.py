@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,10 +23,8 @@ from django.utils import timezone
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
 from benchmarks.jobs import engine
-from benchmarks.jobs.kinds import Ending
-from benchmarks.jobs.runs import Measure
-from benchmarks.jobs.spool import Note, folder, notes
 from benchmarks.jobs.sweep import CLEARINGS
+from benchmarks.jobs.unstored import Unstored, folder, unstored_endings
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import JobState, Run, RunState
@@ -44,10 +40,10 @@ from tuning.studies.commands import cancel_study
 from tuning.studies.jobs import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement
-from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_study_lifecycle import patiently
 from tuning.tests.work import (
     ELSEWHERE,
+    Measure,
     dead_claim,
     execute_probe,
     execute_run,
@@ -72,7 +68,7 @@ class Database:
             return store(*arguments, **values)
 
         monkeypatch.setattr(engine, "store", once)
-        monkeypatch.setattr(engine, "_FIRST_WAIT_S", 0.01)
+        monkeypatch.setattr(engine, "_RETRY_S", 0.01)
 
     def is_away(self, times: int) -> None:
         self.refusals += [OperationalError("database is locked")] * times
@@ -99,18 +95,18 @@ def is_stored(run: Run) -> bool:
     return (run.state, run.throughput, seconds) == (RunState.OK, 7200.0, [100])
 
 
-def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
-    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+def test_a_result_waits_while_the_database_is_away_and_is_stored_by_the_sweep(
+    study: Study, database: Database
 ) -> None:
-    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
     run = first_run(study)
-    database.is_away(times=1)
+    database.is_away(times=3)
     execute_run(run.pk, measure=measured)
-    run.refresh_from_db()
-    assert (run.state, run.throughput) == (RunState.RUNNING, None)
-    [file] = folder().iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder().stat().st_mode) == 0o700
+    _dies(run)
+    for _ in range(2):
+        sweep_host(study.host_id)
+        run.refresh_from_db()
+        assert (run.state, run.throughput) == (RunState.RUNNING, None)  # nor is it lost
     sweep_host(study.host_id)
     assert is_stored(run)
     assert run.finished_at is not None
@@ -185,7 +181,7 @@ def test_what_comes_after_its_last_measured_second_costs_no_run(
     with suppress(SystemExit):
         execute_run(run.pk, measure=_then(end))
     assert is_stored(run)
-    assert (run.reason, run.step, notes()) == ("", "", [])
+    assert (run.reason, run.step, unstored_endings()) == ("", "", [])
     assert isinstance(trouble, SystemExit) or str(trouble) in caplog.text
 
 
@@ -226,16 +222,6 @@ def test_a_worker_killed_after_the_last_measured_second_loses_no_run(
     assert not run.retries.exists()
     assert not clone.exists()
     assert Run.objects.filter(state=RunState.QUEUED).count() == 2
-
-
-def test_a_disturbed_run_whose_worker_is_killed_then_is_not_lost_either(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = first_run(study)
-    _is_killed_at_the_end(run, monkeypatch, _then(_raises(Killed()), disturbed()))
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert (run.state, run.samples.count()) == (RunState.DISTURBED, 2)
 
 
 def test_a_worker_stopped_after_the_last_measured_second_gives_nothing_back(
@@ -280,7 +266,7 @@ def test_what_a_user_cancels_before_it_is_stored_is_cancelled(
     )
     assert run.finished_at is not None
     assert not run.samples.exists()
-    assert (study.state, notes()) == (StudyState.CANCELLED, [])
+    assert (study.state, unstored_endings()) == (StudyState.CANCELLED, [])
 
 
 def test_a_file_that_cannot_be_deleted_does_no_harm(
@@ -292,13 +278,14 @@ def test_a_file_that_cannot_be_deleted_does_no_harm(
     def refuse(path: Path, *_: Any, **__: Any) -> None:
         raise OSError(30, "Read-only file system", str(path))
 
+    def write(result: Unstored) -> bool:
+        return bool(result.path.write_text(json.dumps(vars(result), default=str)))
+
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", refuse)
-        patched.setattr(Note, "write", lambda note: note.path.write_text(written(note)))
+        patched.setattr(Unstored, "write", write)
         folder().mkdir(exist_ok=True)
         execute_run(run.pk, measure=measured)
-        (folder() / "run-5.json").write_text('{"kind": "run"')
-        (folder() / "run-7.draft").touch()
         patched.setattr(Path, "rename", refuse)
         sweep_host(study.host_id)
     assert is_stored(run)
@@ -308,104 +295,19 @@ def test_a_file_that_cannot_be_deleted_does_no_harm(
     assert is_stored(run)
 
 
-def written(note: Note) -> str:
-    return json.dumps(asdict(note), default=str)
-
-
-def test_text_that_was_cut_off_loses_no_result(study: Study) -> None:
-    """It may hold NUL, which PostgreSQL takes in no text and in no JSON."""
-
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        found = measurement(7200.0)
-        found.variables["init_\0connect"] = "set names\0 utf8mb4"
-        found.conditions["unwatched"] = ["steal:\0 switched off"]
-        return found
-
-    run = first_run(study)
-    execute_run(run.pk, measure=measure)
-    assert is_stored(run)
-    assert run.variables["init_connect"] == "set names utf8mb4"
-    assert run.conditions["unwatched"] == ["steal: switched off"]
-
-
-def test_a_worker_that_ends_does_not_replace_a_users_request(study: Study) -> None:
-    """A worker that ends must not put its own request in the place of a user's."""
-    run, other = _two_runs(study)
-    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, stop_request="cancelled")
-    request_stop(study.host_id)
-    run.refresh_from_db()
-    assert run.stop_request == "cancelled"
-    Run.objects.filter(pk=run.pk).update(stop_request="")
-    request_stop(study.host_id)
-    run.refresh_from_db()
-    other.refresh_from_db()
-    assert (run.stop_request, other.stop_request) == ("worker_stopping", "")
-
-
-def test_a_result_waits_while_the_database_is_away_and_outlives_every_sweep(
-    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
-    run = first_run(study)
-    database.is_away(times=5)
-    execute_run(run.pk, measure=measured)
-    _dies(run)
-    for _ in range(3):
-        sweep_host(study.host_id)
-        run.refresh_from_db()
-        assert run.state == RunState.RUNNING  # neither lost nor measured again
-    sweep_host(study.host_id)
-    sweep_host(study.host_id)
-    assert is_stored(run)
-
-
-def _no_space(*_: Any, **__: Any) -> None:
-    raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize("full", [Note, Path], ids=["the note", "the folder of notes"])
 @pytest.mark.parametrize("measure", [measured, _then(_raises(OSError(28, "No space left")))])
 def test_a_full_disk_keeps_the_result_in_memory_until_it_is_stored(
-    study: Study,
-    database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-    full: type[Any],
-    measure: Measure,
-) -> None:
-    run = first_run(study)
-    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
-    if full is Note:
-        monkeypatch.setattr(Note, "write", _no_space)
-    else:
-        make = Path.mkdir
-        shutil.rmtree(folder(), ignore_errors=True)
-        monkeypatch.setattr(
-            Path,
-            "mkdir",
-            lambda path, *args, **values: (_no_space if path == folder() else make)(
-                path, *args, **values
-            ),
-        )
-    database.is_away(times=4)
-    execute_run(run.pk, measure=measure)
-    assert is_stored(run)
-    sweep_host(study.host_id)
-
-
-def test_a_note_that_was_half_written_is_not_left_behind(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch, measure: Measure
 ) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     run = first_run(study)
+    database.is_away(times=4)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        execute_run(run.pk, measure=measured)
+        execute_run(run.pk, measure=measure)
     assert is_stored(run)
-    assert list(folder().iterdir()) == []
-    (folder() / "run-7.draft").write_text('{"kind": "r')  # by a process that was killed
-    sweep_host(study.host_id)
     assert list(folder().iterdir()) == []
 
 
@@ -419,8 +321,9 @@ def test_a_database_that_takes_nothing_for_a_while_costs_no_result(
     run = first_run(study)
     database.refusals += [refusal("cannot execute UPDATE in a read-only transaction")] * times
     execute_run(run.pk, measure=measured)
-    assert is_stored(run)
-    assert notes() == []
+    while not is_stored(run):
+        sweep_host(study.host_id)
+    assert (database.refusals, unstored_endings()) == ([], [])
 
 
 def test_a_claim_is_not_kept_when_its_row_cannot_be_read(
@@ -451,17 +354,16 @@ def test_what_the_database_does_not_take_ends_the_run_and_is_kept_for_a_look(
     assert "integer out of range" in run.reason
     [file] = folder().iterdir()
     assert file.suffix == ".set-aside"
-    assert json.loads(file.read_text())["ending"]["values"]["throughput"] == 7200.0
+    assert json.loads(file.read_text())["ending"]["throughput"] == 7200.0
 
 
-def test_notes_that_are_not_of_this_database_are_set_aside(study: Study) -> None:
+def test_results_that_are_not_of_this_database_are_set_aside(study: Study) -> None:
     run = first_run(study)
     execute_run(run.pk, measure=measured)
-    foreign = Note("run", run.pk, "elsewhere:1:1", Ending({"throughput": 1.0}))
-    foreign.write()
-    Note("run", 999, "elsewhere:1:1", Ending({"throughput": 1.0})).write()
-    Note("dance", 1, "elsewhere:1:1", Ending({})).write()
+    for kind, row in (("run", run.pk), ("run", 999), ("dance", 1)):
+        Unstored(kind, row, "elsewhere:1:1", {"throughput": 1.0}).write()
     (folder() / "run-5.json").write_text('{"kind": "run"')
+    (folder() / "run-7.draft").write_text('{"kind": "r')  # by a process that was killed
     sweep_host(study.host_id)
     assert {path.suffix for path in folder().iterdir()} == {".set-aside"}
     assert len(list(folder().iterdir())) == 4
@@ -469,16 +371,15 @@ def test_notes_that_are_not_of_this_database_are_set_aside(study: Study) -> None
 
 
 def test_probes_and_preparations_are_kept_as_runs_are(
-    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    study: Study, database: Database, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
     database.is_away(times=1)
     prepare_study(study.pk)
     study.refresh_from_db()
-    assert (study.state, len(notes())) == (StudyState.PREPARING, 1)
+    assert (study.state, len(unstored_endings())) == (StudyState.PREPARING, 1)
     sweep_host(study.host_id)
     study.refresh_from_db()
-    assert (study.state, notes()) == (StudyState.RUNNING, [])
+    assert (study.state, unstored_endings()) == (StudyState.RUNNING, [])
     cancel_study(study)
     add_directories(tmp_path / "other")
     probe = start_probe(register_device(DeviceRequest(path=tmp_path / "other")))
@@ -605,15 +506,20 @@ def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> 
     assert not left.exists()
 
 
-def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study: Study) -> None:
+@pytest.mark.parametrize("heard", [-1, 1], ids=["long ago", "before the clock was set back"])
+def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(
+    study: Study, heard: int
+) -> None:
     """It was cut off from the database, or its number is that of a run in another database."""
     run = first_run(study)
-    long_ago = timezone.now() - timedelta(hours=1)
-    Run.objects.filter(pk=run.pk).update(
-        state=RunState.RUNNING, claimed_by=ELSEWHERE, heartbeat_at=long_ago
-    )
+    row = Run.objects.filter(pk=run.pk)
+    row.update(state=RunState.RUNNING, claimed_by=ELSEWHERE, heartbeat_at=timezone.now())
     folder = run.device.layout.run_dir(f"run-{run.pk}")
     with held_folder(folder):
+        sweep_host(study.host_id)
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING
+        row.update(heartbeat_at=timezone.now() + timedelta(hours=heard))
         for _ in range(2):
             sweep_host(study.host_id)
         run.refresh_from_db()
@@ -621,21 +527,6 @@ def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study
         assert folder.is_dir()
     sweep_host(study.host_id)
     assert not folder.exists()
-
-
-def test_a_job_of_another_home_whose_last_heartbeat_is_yet_to_come_is_lost(study: Study) -> None:
-    """Its database was killed, and the clock was set back meanwhile."""
-    run = first_run(study)
-    later = timezone.now() + timedelta(hours=1)
-    row = Run.objects.filter(pk=run.pk)
-    row.update(state=RunState.RUNNING, claimed_by=ELSEWHERE, heartbeat_at=timezone.now())
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert run.state == RunState.RUNNING
-    row.update(heartbeat_at=later)
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert (run.state, run.reason) == (RunState.LOST, "the worker stopped sending heartbeats")
 
 
 def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -> None:

@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.core import serializers
 from django.db import OperationalError, connection, connections
 from django.db.backends.signals import connection_created
 from django.utils import timezone
 
-from benchmarks.drivers.protocol import DriverResult, Target
+from benchmarks.drivers.checks import GRACE_S
+from benchmarks.drivers.protocol import DriverResult, Phase, Target
 from benchmarks.inventory.host import FoundDriver
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs import engine, load_desk
+from benchmarks.jobs import engine, loads
+from benchmarks.jobs import load_host as load_host_module
 from benchmarks.jobs.engine import execute
+from benchmarks.jobs.load_host import RemoteLoad
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState, LoadJob, Run, RunState, Workload
@@ -40,12 +44,11 @@ from tuning.models import CrashSlot, Study, StudyState
 from tuning.results.quality import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study
 from tuning.studies.current_jobs import current_jobs
-from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
 from tuning.tests.fakes import measurement
 from tuning.tests.test_pausing import Sent, asked, under_way
-from tuning.tests.work import prepare_study
+from tuning.tests.work import execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "correct-horse"
@@ -208,41 +211,22 @@ def test_a_load_goes_before_the_load_hosts_own_work_and_after_its_current_job(
 
 
 def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
-    """What `measure` does of a run with a load host: the driver alone."""
+    """What `measure` does of a run with a load host: the driver alone, and once more."""
     target = Target("127.0.0.1", 3306, "tpcc", SECRET, database="tpcc")
-    result: DriverResult = plan.driver.run(
-        target,
-        plan.load,
-        Path("unused"),
-        on_phase=lambda phase: hooks["report"](phase.value),
-        should_stop=hooks["should_stop"],
-    )
+    reported: list[Phase] = []
+    for _ in range(2):  # as a crash test does
+        result: DriverResult = plan.driver.run(
+            target,
+            plan.load,
+            Path("unused"),
+            on_phase=reported.append,
+            should_stop=hooks["should_stop"],
+        )
+    assert reported == [*Phase, *Phase]
     assert plan.reach is not None
     assert (plan.reach.address, plan.reach.client) == ("127.0.0.1", "127.0.0.1")
     assert plan.load_facts["load_host"] == f"host {Host.objects.get(name='driver-1').pk}"
     return replace(measurement(), load_side=result.load_side)
-
-
-class LoadHost:
-    """The other hosts' workers, in a thread for each load."""
-
-    def __init__(self, driver: FakeDriver) -> None:
-        self._kind = LoadKind(find=lambda _: driver)
-        self._threads: list[threading.Thread] = []
-
-    def wake(self, host_id: int) -> None:
-        load = LoadJob.objects.get(host_id=host_id, state=JobState.QUEUED)
-        thread = threading.Thread(target=self._work, args=(load.pk,))
-        thread.start()
-        self._threads.append(thread)
-
-    def _work(self, load_id: int) -> None:
-        with closing(connections["default"]):
-            execute(self._kind, load_id)
-
-    def join(self) -> None:
-        for thread in self._threads:
-            thread.join()
 
 
 @pytest.fixture
@@ -255,12 +239,26 @@ def through_rows(
     # One home stands for two, and the other holds its lock.
     monkeypatch.setattr(engine, "home_lock", lambda: nullcontext(True))
 
+    def work(load_id: int) -> None:
+        with closing(connections["default"]):
+            execute(LoadKind(), load_id)
+
     def do(run: Run, driver: FakeDriver) -> LoadJob:
-        host = LoadHost(driver)
-        try:
-            assert execute(StudyRunKind(drive_by_the_driver, wake=host.wake), run.pk)
-        finally:
-            host.join()
+        threads: list[threading.Thread] = []
+
+        def send(task: str, args: list[int], queue: str) -> None:
+            assert (task, queue) == (LOAD, "bench.driver-1")
+            threads.append(threading.Thread(target=work, args=args))
+            threads[-1].start()
+
+        monkeypatch.setattr(loads, "find_driver", lambda _: driver)
+        with monkeypatch.context() as patched:
+            patched.setattr(current_app, "send_task", send)
+            try:
+                assert execute_run(run.pk, measure=drive_by_the_driver)
+            finally:
+                for thread in threads:
+                    thread.join()
         run.refresh_from_db()
         return LoadJob.objects.filter(run=run).latest("pk")
 
@@ -272,14 +270,17 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
 ) -> None:
     run = first_run(study)
     driver = FakeDriver()
-    load = through_rows(run, driver)
+    through_rows(run, driver)
     assert (run.state, run.reason) == (RunState.OK, "")
     side = run.load_side
     assert side is not None
     assert (side["host"], side["round_trip_ms"]) == ("driver-1", 1.0)
-    assert [one.connections for one in driver.loads] == [run.workload.connections]
-    assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
-    assert SECRET not in serializers.serialize("json", [load, run])
+    assert [one.connections for one in driver.loads] == [run.workload.connections] * 2
+    loads = LoadJob.objects.filter(run=run)  # one for each time that it drove
+    assert [(one.state, one.sealed_order, one.result) for one in loads] == [
+        (JobState.OK, "", None)
+    ] * 2
+    assert SECRET not in serializers.serialize("json", [*loads, run])
 
 
 @pytest.mark.parametrize(
@@ -302,6 +303,20 @@ def test_a_failure_of_the_load_host_is_the_runs(
     assert run.reason.startswith("load host driver-1: ")
     assert run.log_tail == "the fake driver's output"
     assert (load.state, load.reason_code) == (JobState.FAILED, outcome.value)
+
+
+def test_a_load_host_whose_result_does_not_come_loses_the_run_and_ends_its_driver(
+    study: Study,
+    through_rows: Callable[[Run, FakeDriver], LoadJob],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when the database stays away. A driver that does not end says so itself, and sooner."""
+    run = first_run(study)
+    length_s = run.workload.warmup_s + run.workload.measure_s
+    monkeypatch.setattr(load_host_module, "_SPARE_S", -GRACE_S - length_s)
+    load = through_rows(run, FakeDriver(second_s=60))
+    assert (run.state, load.state) == (RunState.LOST, JobState.CANCELLED)
+    assert run.reason == "No end of the load host driver-1, which had to be stopped."
 
 
 class Filling(FakeDriver):
@@ -350,9 +365,9 @@ def test_a_crash_test_is_lost_that_finds_the_disk_of_its_load_host_full(
     test = CrashTest.objects.create(**same, config=run.config, seed=1, load_s=30)
     ended = {"state": JobState.FAILED, "reason_code": Outcome.DISK_FULL, "reason": "/: full"}
     load = LoadJob.objects.create(crash_test=test, host=load_host, address="127.0.0.1", **ended)
-    row = load_desk._exchange(load.pk)({})
-    assert row is not None
-    failure = load_desk._failure("driver-1", row)
+    remote = RemoteLoad(load)
+    remote.read()
+    failure = remote.failure()
     assert failure is not None
     assert (failure.outcome, str(failure)) == (Outcome.LOST, "load host driver-1: /: full")
     CrashSlot.objects.create(
@@ -403,16 +418,16 @@ def test_what_a_load_host_cannot_drive_with_is_said_before_anything_is_measured(
 
 
 def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
-    study: Study, load_host: Host, settings: Any
+    study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = first_run(study)
 
-    def taken_by_one_who_dies(_: int) -> None:
+    def taken_by_one_who_dies(*_: Any, **__: Any) -> None:
         then = timezone.now() - timedelta(hours=1)
         LoadJob.objects.update(state=JobState.RUNNING, claimed_by="x", heartbeat_at=then)
 
-    kind = StudyRunKind(drive_by_the_driver, wake=taken_by_one_who_dies)
-    assert execute(kind, run.pk)
+    monkeypatch.setattr(current_app, "send_task", taken_by_one_who_dies)
+    assert execute_run(run.pk, measure=drive_by_the_driver)
     run.refresh_from_db()
     assert (run.state, run.reason) == (
         RunState.LOST,
@@ -426,35 +441,29 @@ def test_a_run_whose_load_host_does_not_come_is_queued_again(
 ) -> None:
     run = first_run(study)
     silent(load_host)
-    assert execute(StudyRunKind(drive_by_the_driver), run.pk)
+    assert execute_run(run.pk, measure=drive_by_the_driver)
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.CANCELLED, "load host driver-1 is not heard of")
     assert LoadJob.objects.get().state == JobState.CANCELLED
     seen_now(load_host)
+    sent.clear()
     advance_host(study.host_id)
     assert Run.objects.get(retry_of=run).state == RunState.QUEUED
     assert [task for task, _, _ in sent] == [EXECUTE]
 
 
-def test_of_hosts_that_wait_for_each_other_in_a_circle_the_oldest_run_goes_on(
+def test_of_hosts_that_wait_for_each_other_in_a_circle_the_oldest_load_goes_on(
     study: Study, load_host: Host
 ) -> None:
     third = Host.objects.create(name="third", worker_seen_at=timezone.now())
     run = under_way(study)
     there, far = running_on(load_host, run), running_on(third, run)
-    queued_load(run, load_host)
-    queued_load(there, third)
-    last = queued_load(far, study.host)
-    same = {name: getattr(run, name) for name in ("device", "server", "workload", "config")}
-    test = CrashTest.objects.create(
-        **same, host=load_host, seed=1, load_s=30, state=JobState.RUNNING
-    )
-    assert [load_desk._gives_way(one) for one in (run, there, far, test)] == [
-        *(False, True, True),
-        True,  # runs go before crash tests
-    ]
-    last.delete()
-    assert [load_desk._gives_way(one) for one in (run, there, far)] == [False, True, True]
+    ways = ((run, load_host), (there, third), (far, study.host))
+    waiting = [RemoteLoad(queued_load(one, host)) for one, host in ways]
+
+    assert [one.gives_way() for one in waiting] == [False, True, True]
+    Run.objects.filter(pk=run.pk).update(state=RunState.LOST)  # nobody waits for its load
+    assert [one.gives_way() for one in waiting[1:]] == [False, True]
 
 
 def test_a_host_that_no_load_host_can_reach_says_what_is_missing(
@@ -462,7 +471,7 @@ def test_a_host_that_no_load_host_can_reach_says_what_is_missing(
 ) -> None:
     settings.LOAD_ADDRESS = ""
     run = first_run(study)
-    assert execute(StudyRunKind(drive_by_the_driver), run.pk)
+    assert execute_run(run.pk, measure=drive_by_the_driver)
     run.refresh_from_db()
     assert run.state == RunState.SETUP_FAILED
     assert "ADVISOR_LOAD_ADDRESS" in run.reason

@@ -7,19 +7,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from benchmarks.jobs.claimant import claimant
-from benchmarks.jobs.engine import execute
+from benchmarks.jobs.locks import this_process
 from benchmarks.models import Run, RunState
 from tuning.creation.create import create_study
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
-from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end
-from tuning.tests.work import prepare_study
+from tuning.tests.work import execute_run, prepare_study
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 Sent = list[tuple[str, int, str]]
@@ -50,7 +48,7 @@ def under_way(study: Study) -> Run:
     run: Run = study.slots.filter(run__state=RunState.QUEUED).order_by("order")[0].run
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
-        state=RunState.RUNNING, claimed_by=claimant(), heartbeat_at=now, started_at=now
+        state=RunState.RUNNING, claimed_by=this_process(), heartbeat_at=now, started_at=now
     )
     return run
 
@@ -134,10 +132,9 @@ def test_a_message_that_was_already_sent_begins_no_run_of_a_paused_study(
     advance_host(study.host_id)
     run = study.slots.order_by("order")[0].run
     pause_study(study)
-    kind = StudyRunKind(measure_by_config)
-    assert not execute(kind, run.pk)
+    assert not execute_run(run.pk, measure=measure_by_config)
     resume_study(study)
-    assert execute(kind, run.pk)
+    assert execute_run(run.pk, measure=measure_by_config)
 
 
 def test_a_message_that_was_already_sent_loads_no_dataset_of_a_paused_study(study: Study) -> None:

@@ -24,9 +24,9 @@ from django.utils import timezone
 from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.jobs import engine, heartbeat
-from benchmarks.jobs.claimant import claimant, home_lock
-from benchmarks.jobs.spool import notes
+from benchmarks.jobs.locks import home_lock, this_process
 from benchmarks.jobs.sweep import CLEARINGS
+from benchmarks.jobs.unstored import unstored_endings
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Host, Run, RunState
@@ -309,7 +309,7 @@ def test_a_running_run_is_asked_to_stop_when_its_study_is_cancelled(
 
 def _abandon(run: Run, **values: Any) -> None:
     now = timezone.now()
-    defaults = {"state": RunState.RUNNING, "claimed_by": claimant(), "heartbeat_at": now}
+    defaults = {"state": RunState.RUNNING, "claimed_by": this_process(), "heartbeat_at": now}
     Run.objects.filter(pk=run.pk).update(**(defaults | values))
 
 
@@ -393,11 +393,11 @@ def test_a_clock_that_is_set_while_a_run_is_measured_costs_nothing(
 def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
     for _ in range(3):
         old = timezone.now() - timedelta(hours=1)
-        Study.objects.filter(pk=study.pk).update(claimed_by=claimant(), heartbeat_at=old)
+        Study.objects.filter(pk=study.pk).update(claimed_by=this_process(), heartbeat_at=old)
         with home_lock():
             sweep_host(study.host_id)
     study.refresh_from_db()
-    assert (study.state, study.claimed_by) == (StudyState.PREPARING, claimant())
+    assert (study.state, study.claimed_by) == (StudyState.PREPARING, this_process())
 
 
 def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
@@ -472,7 +472,7 @@ def test_a_late_result_counts_only_while_the_run_is_not_measured_again(
     run.refresh_from_db()
     assert (run.state, run.reason, run.throughput) == (state, reason, throughput)
     assert run.samples.exists() is (throughput is not None)
-    assert notes() == []
+    assert unstored_endings() == []
 
 
 def test_a_stopping_worker_gives_its_run_back(study: Study, settings: Any) -> None:

@@ -5,26 +5,33 @@ Most of what these tests cost is reading rows: what is only looked at is read al
 
 from __future__ import annotations
 
-from benchmarks.jobs.claimant import claimant
-from benchmarks.jobs.crash_tests import Kill
+from collections.abc import Callable
+from unittest.mock import patch
+
+from benchmarks.jobs import probes, runs
 from benchmarks.jobs.engine import execute
-from benchmarks.jobs.probes import Look, ProbeKind
-from benchmarks.jobs.runs import CutRuleFor, Measure, never_cut
+from benchmarks.jobs.locks import this_process
+from benchmarks.measurement.crash_test import Recovered
+from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
+from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import probe_device
 from tuning.models import Slot, Study
 from tuning.studies.jobs import StudyCrashTestKind, StudyRunKind
 from tuning.studies.preparation import PreparationKind
 
+Measure = Callable[..., Measurement]
+CutRuleFor = Callable[[Run], CutRule | None]
 #: The claim of a process of another home.
 ELSEWHERE = "another-boot.1.2.3.4"
 
 
 def dead_claim() -> str:
     """The claim of another process of this home: it is dead while nobody holds the home's lock."""
-    return f"{claimant()}0"
+    return f"{this_process()}0"
 
 
 def next_run(study: Study) -> int | None:
@@ -39,19 +46,29 @@ def purpose_of(plan: Plan) -> str:
     return slots.values_list("purpose", flat=True).get()
 
 
+def never_cut(_: Run) -> CutRule | None:
+    return None
+
+
 def execute_run(
     run_id: int, *, measure: Measure = really_measure, cut_rule: CutRuleFor = never_cut
 ) -> bool:
-    return execute(StudyRunKind(measure, cut_rule), run_id)
+    with (
+        patch.object(runs, "measure", measure),
+        patch.object(StudyRunKind, "cut_rule", staticmethod(cut_rule)),
+    ):
+        return execute(StudyRunKind(), run_id)
 
 
-def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
-    return execute(ProbeKind(look), probe_id)
+def execute_probe(probe_id: int, *, look: Callable[..., ProbeResult] = probe_device) -> bool:
+    with patch.object(probes, "probe_device", look):
+        return execute(probes.ProbeKind(), probe_id)
 
 
 def prepare_study(study_id: int) -> bool:
     return execute(PreparationKind(), study_id)
 
 
-def execute_crash_test(test_id: int, kill: Kill) -> bool:
-    return execute(StudyCrashTestKind(kill), test_id)
+def execute_crash_test(test_id: int, kill: Callable[..., list[Recovered]]) -> bool:
+    with patch.object(runs, "crash_test", kill):
+        return execute(StudyCrashTestKind(), test_id)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from advisor.version import version
-from benchmarks.jobs.provenance import code_commit
+from benchmarks.jobs.versions import code_commit
 
 
 class Command(BaseCommand):
