@@ -7,13 +7,15 @@ from itertools import accumulate
 
 from advisor.charts.axes import log_ticks
 from advisor.charts.figure import Figure, lay_out
-from advisor.charts.style import GREY, faded, plain, rounded, series_style
+from advisor.charts.style import GREY, SeriesStyle, faded, plain, rounded
 from benchmarks.counted import counted
 from benchmarks.drivers.response_times import LatencyHistogram, merged
 
 
 def latency_figures(
-    runs: Mapping[str, Sequence[int]], known: Mapping[int, LatencyHistogram]
+    runs: Mapping[str, Sequence[int]],
+    known: Mapping[int, LatencyHistogram],
+    styles: Mapping[str, SeriesStyle],
 ) -> dict[str, Figure]:
     """Draw "latency", the share of transactions by response time, and "cdf", its running sum.
 
@@ -23,13 +25,13 @@ def latency_figures(
     for name, keys in runs.items():
         found = [known[key] for key in keys if key in known]
         if (together := merged(found)) is not None:
-            configs.append((plain(name), len(found), together))
+            configs.append((plain(name), styles[name], len(found), together))
     if not configs:
         return {}
     figures = {"latency": Figure(), "cdf": Figure()}
     edges: list[float] = []
-    for index, (name, number, histogram) in enumerate(configs):
-        style, title = series_style(index), f"{name}, {counted(number, 'run')}"
+    for name, style, number, histogram in configs:
+        title = f"{name}, {counted(number, 'run')}"
         x, total = histogram.edges_ms(), histogram.total
         edges += x
         # A bucket of twice the width has twice the transactions: shares per 10 % of the time.

@@ -8,7 +8,7 @@ from advisor.charts.axes import name_rows
 from advisor.charts.figure import Figure, lay_out, run_url
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
-from advisor.charts.style import BLUE, GREEN, ORANGE, faded, plain, series_style
+from advisor.charts.style import BLUE, GREEN, ORANGE, SeriesStyle, faded, plain, styles_of
 from tuning.results.document import Board, Price, StudyDocument
 from tuning.results.series import Seconds, latencies_of, middle_run, seconds_of
 
@@ -57,8 +57,10 @@ def run_figures(document: StudyDocument, board: Board) -> dict[str, Figure]:
                 runs.setdefault(names[pk], {})[run.id] = run.figures.throughput or 0.0
     keys = {name: list(there) for name, there in runs.items()}
     middle = {name: middle_run(there) for name, there in runs.items()}
-    figures = latency_figures(keys, latencies_of(key for there in keys.values() for key in there))
-    over_time = over_time_figure(middle, seconds_of(middle.values()), "completed")
+    styles = dict(zip(keys, styles_of(list(keys)), strict=True))
+    known = latencies_of(key for there in keys.values() for key in there)
+    figures = latency_figures(keys, known, styles)
+    over_time = over_time_figure(middle, seconds_of(middle.values()), "completed", styles)
     if over_time is not None:
         figures["over-time"] = over_time
     costs = [(names[row.candidate_id], row.runs, row.price) for row in board.rows if row.runs]
@@ -66,14 +68,17 @@ def run_figures(document: StudyDocument, board: Board) -> dict[str, Figure]:
 
 
 def over_time_figure(
-    runs: Mapping[str, int], known: Mapping[int, Seconds], field: str
+    runs: Mapping[str, int],
+    known: Mapping[int, Seconds],
+    field: str,
+    styles: Mapping[str, SeriesStyle],
 ) -> Figure | None:
     """Draw a line per run that still has its seconds; None without any. field: of OVER_TIME."""
     lines: list[Line] = []
     for name, key in runs.items():
         values = getattr(known[key], field) if key in known else []
         if any(value is not None for value in values):
-            style = series_style(len(lines))
+            style = styles[name]
             line = Line(name, style.colour, style.dash, known[key].second, values, run_url(key))
             lines.append(line)
     return seconds_figure(lines, *OVER_TIME[field]) if lines else None

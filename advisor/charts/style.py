@@ -5,10 +5,13 @@ The colours suit light and dark backgrounds; charts.js sets text and grid from t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import count
 from textwrap import wrap
 from typing import Any
+from zlib import crc32
 
 BLUE = "#3b82c4"
 ORANGE = "#d9822b"
@@ -59,6 +62,21 @@ def series_style(index: int) -> SeriesStyle:
     if not turn:
         return style
     return SeriesStyle(style.colour, _DASHES[(place + turn) % len(_DASHES)], style.symbol)
+
+
+def styles_of(names: Sequence[str]) -> list[SeriesStyle]:
+    """Return a style for each name: on all pages the same one, unless another of them has it."""
+    taken: list[int] = []
+    for name in names:
+        first = crc32(name.encode()) % len(SERIES)
+        free = (index for turn in count() for index in _turn(first, turn) if index not in taken)
+        taken.append(next(free))
+    return [series_style(index) for index in taken]
+
+
+def _turn(first: int, turn: int) -> list[int]:
+    """Return the places of all colours from the first on, in one turn of dashes."""
+    return [turn * len(SERIES) + (first + step) % len(SERIES) for step in range(len(SERIES))]
 
 
 def faded(colour: str, opacity: float) -> str:

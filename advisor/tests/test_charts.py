@@ -14,7 +14,7 @@ from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
 from advisor.charts.figure import Figure, charts_json
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.charts.seconds import Line, seconds_figure
-from advisor.charts.style import SERIES, plain, series_style, wrapped
+from advisor.charts.style import SERIES, plain, series_style, styles_of, wrapped
 from advisor.charts.telemetry import sampled_figures
 from advisor.tests import factories
 from advisor.tests.drawn import as_plotly
@@ -155,6 +155,13 @@ def test_text_is_escaped_in_every_line() -> None:
 def test_series_are_told_apart_without_their_colours() -> None:
     assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
     assert len({series_style(index) for index in range(48)}) == 48
+
+
+def test_a_config_keeps_its_colour_beside_others() -> None:
+    [alone] = styles_of(["mine.cnf"])
+    assert styles_of(["mine.cnf", "advisor", "server-default"])[0] == alone
+    many = styles_of([f"config-{number}" for number in range(40)])
+    assert len({(one.colour, one.dash) for one in many}) == 40
 
 
 def test_devices_in_the_charts_of_the_comparison() -> None:

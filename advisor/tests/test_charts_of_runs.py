@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from advisor.charts.axes import MAX_POINTS, kept_places, log_ticks
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
+from advisor.charts.style import series_style
 from advisor.tests import factories
 from advisor.tests.drawn import as_plotly
 from benchmarks.drivers.response_times import LatencyHistogram
@@ -65,7 +66,8 @@ def test_an_axis_is_logarithmic_only_where_devices_lie_far_apart() -> None:
 
 def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     known = {1: LatencyHistogram(16, (1, 0, 2)), 2: LatencyHistogram(16, (0, 0, 1))}
-    drawn = latency_figures({"a": [1, 2], "b": [3]}, known)
+    styles = {"a": series_style(0), "b": series_style(1)}
+    drawn = latency_figures({"a": [1, 2], "b": [3]}, known, styles)
     figures = {key: as_plotly(one) for key, one in drawn.items()}
     [steps] = figures["latency"].data
     assert list(steps.x) == [2.0, 2.0885, 2.181, 2.2776]

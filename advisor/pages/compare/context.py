@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from advisor.charts.figure import Figure as Chart
 from advisor.charts.latency import latency_figures
 from advisor.charts.runs import OVER_TIME, cost_figures, over_time_figure
+from advisor.charts.style import styles_of
 from advisor.pages.compare.choice import query_of
 from advisor.pages.runs.measures import FIGURES, TERM_OF, Format
 from advisor.wording.formatting import shortened
@@ -109,9 +110,11 @@ def side_figures(sides: Sequence[Side]) -> dict[str, Chart]:
     }
     middle = {name: side.middle.pk for name, side in names.items()}
     runs = {name: [run.pk for run in side.runs] for name, side in names.items()}
+    styles = dict(zip(names, styles_of([one.name for one in names.values()]), strict=True))
     seconds = seconds_of(middle.values())
-    over_time = {field: over_time_figure(middle, seconds, field) for field in OVER_TIME}
+    over_time = {field: over_time_figure(middle, seconds, field, styles) for field in OVER_TIME}
     figures = {field: figure for field, figure in over_time.items() if figure is not None}
-    figures |= latency_figures(runs, latencies_of(pk for keys in runs.values() for pk in keys))
+    latencies = latencies_of(pk for keys in runs.values() for pk in keys)
+    figures |= latency_figures(runs, latencies, styles)
     costs = [(name, len(side.runs), side.price) for name, side in names.items()]
     return figures | cost_figures(costs)
