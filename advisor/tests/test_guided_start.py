@@ -73,6 +73,19 @@ def test_the_preview_is_that_of_the_device_in_the_address(
     assert f"Disk space in {tmp_path / 'usual'}" not in text
 
 
+def test_a_wrong_field_keeps_start_off(admin_client: Client) -> None:
+    start = '<button type="submit" class="primary" id="start-study"'
+    assert f"{start}>Start study" in page(admin_client)
+    for fields, is_on in (
+        ({"template": "search", "search_pinned": "innodb_io_capacty=200"}, False),
+        ({"template": "quick", "warehouses": "-1"}, False),
+        ({"template": "quick"}, True),
+    ):
+        text = preview(admin_client, **fields)
+        assert (f'{start} hx-swap-oob="true">Start study' in text) == is_on, fields
+        assert (f'{start} hx-swap-oob="true" disabled>' in text) != is_on, fields
+
+
 @pytest.mark.parametrize(
     ("question", "template"),
     [

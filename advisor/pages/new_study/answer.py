@@ -139,6 +139,8 @@ def _try(do: Callable[[NewStudyForm, Answer], None], form: NewStudyForm, answer:
 
 def _preview(form: NewStudyForm, answer: Answer) -> None:
     plans = plans_of(form.study_request(answer.configs))
+    if form.searches:
+        search_of(plans[0])  # refuses variables that it cannot search
     answer.previews = [preview_of(plan) for plan in plans]
 
 
