@@ -35,9 +35,9 @@ from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.sysbench import Sysbench
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.drive import target_of
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership import delete
+from benchmarks.servers.accounts import identified_by
 from benchmarks.servers.binary import Flavour, ServerBinary, identify
-from benchmarks.servers.flavours import identified_by
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.reach import Reach
 from benchmarks.servers.running import running_server

@@ -11,8 +11,7 @@ import tempfile
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.held import free_folders, hold
+from benchmarks.ownership import delete, free_folders, hold
 
 
 def share_in(directory: Path) -> None:

@@ -17,7 +17,7 @@ from advisor.tests.harness import Home, wait_for
 from advisor.tests.receiver import Receiver, receiving
 from advisor.tests.test_ci_client import GUIDE, programs
 from advisor.tests.test_notify import is_genuine
-from benchmarks.servers.running import free_port
+from benchmarks.servers.reach import free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 

@@ -30,7 +30,7 @@ from advisor.tests import factories
 from benchmarks.inventory.stored import store_inventory
 from benchmarks.jobs.locks import this_process
 from benchmarks.models import Host, RunState
-from benchmarks.servers.running import free_port
+from benchmarks.servers.reach import free_port
 from benchmarks.tests.made_up_host import made_up_host
 
 

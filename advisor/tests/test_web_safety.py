@@ -33,7 +33,7 @@ from advisor.access.proxies import network_of
 from advisor.access.roles import Role
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
-from benchmarks.servers.running import free_port
+from benchmarks.servers.reach import free_port
 from tuning.models import Recommendation
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from bench.faults.watch import Watch
 from benchmarks.datasets.shared_folders import READY
 from benchmarks.emulation.groups import PATTERN
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.held import is_free
+from benchmarks.ownership import is_free
 
 #: Ways for a run to end that say nothing of its config; a run that ended so is measured again.
 NOT_THE_CONFIGS = {Outcome.LOST, Outcome.CANCELLED, Outcome.DISK_FULL, Outcome.DISTURBED}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.tests.harness import ROOT, find_browser
-from benchmarks.servers.running import free_port
+from benchmarks.servers.reach import free_port
 
 #: Nothing answers there, such as the web server of a run that was killed.
 PORT = free_port()

@@ -11,7 +11,7 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.engines import innodb
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership import delete
 from benchmarks.storage.copying import copy_tree, settle
 from benchmarks.storage.human import human_bytes
 

@@ -17,9 +17,9 @@ from benchmarks.datasets.source import DatasetSource
 from benchmarks.datasets.statements import POLL_S, cancelled, execute_each, run_all
 from benchmarks.engines import innodb
 from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed
-from benchmarks.host.memory import available_memory
+from benchmarks.host.cgroups import available_memory
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership import delete
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.errorlog import DISK_FULL
 from benchmarks.servers.failures import find_trouble

@@ -11,7 +11,7 @@ from benchmarks.datasets.progress import ProgressCallback, ignore, never
 from benchmarks.datasets.shared_folders import ensure_folder, server_key
 from benchmarks.datasets.source import Dataset, DatasetSource
 from benchmarks.engines import innodb
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership import delete
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.reserve import ReserveWatch
 

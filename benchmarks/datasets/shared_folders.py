@@ -21,13 +21,10 @@ from benchmarks.datasets.progress import ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.handover import take_back
-from benchmarks.ownership.held import held_folder
-from benchmarks.ownership.ours import check_ours, make_ours
+from benchmarks.ownership import check_ours, delete, held_folder, make_ours, take_back
 from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.leftovers import end_servers, sweep_folders
+from benchmarks.servers.running import end_servers, sweep_folders
 from benchmarks.storage.copying import directory_bytes
 from benchmarks.storage.identify import check_usable
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.datasets.shared_folders import READY, lock_file, remove, try_lock
 from benchmarks.documents import Document
 from benchmarks.errors import DatasetInUse, DeviceUnusable
-from benchmarks.ownership.ours import check_ours
+from benchmarks.ownership import check_ours
 
 
 @dataclass(frozen=True)

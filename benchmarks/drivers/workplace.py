@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.handover import give
-from benchmarks.ownership.walking import open_plain
+from benchmarks.ownership import delete, give, open_plain
 from benchmarks.processes.users import server_user, uid_of
 
 

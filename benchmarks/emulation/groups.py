@@ -25,7 +25,7 @@ from benchmarks.host.cgroups import (
     parent_for,
 )
 from benchmarks.host.files import read_text
-from benchmarks.ownership.held import free_folders, hold
+from benchmarks.ownership import free_folders, hold
 from benchmarks.storage.disk import device_name
 
 log = logging.getLogger(__name__)

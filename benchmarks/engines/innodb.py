@@ -13,7 +13,7 @@ PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
 #: MariaDB's own default since 10.5.
 _MARIADB_REDO_BYTES = 96 * MIB
 _MIN_REDO_BYTES = 8 * MIB
-#: Below this the server would start but crawl. Servers round to a multiple of it.
+#: Below this the server would crawl. Servers round to a multiple of it.
 MIN_POOL_BYTES = 128 * MIB
 #: About what the server's own files take: 181 to 233 MB with 16 KiB pages.
 SYSTEM_BYTES = 260_000_000
@@ -74,9 +74,12 @@ def load_options(
     A failed load is thrown away. None of them leaves a trace in the tables, but for the page size.
     data_bytes: estimated size of tables and indexes. memory: free memory in bytes.
     """
+    # Room for all data where half of the free memory suffices.
+    pool = min(data_bytes * 5 // 4 + MIN_POOL_BYTES, memory // 2)
+    pool = max(MIN_POOL_BYTES, pool // MIN_POOL_BYTES * MIN_POOL_BYTES)
     options: dict[str, str | None] = {
         **template_options(page_size),
-        "innodb_buffer_pool_size": str(_pool_bytes(data_bytes, memory)),
+        "innodb_buffer_pool_size": str(pool),
         "innodb_buffer_pool_dump_at_shutdown": "OFF",
         "innodb_buffer_pool_load_at_startup": "OFF",
         "innodb_doublewrite": "OFF",
@@ -122,18 +125,16 @@ def dirty_pages(status: Mapping[str, int]) -> int:
     return status["Innodb_buffer_pool_pages_dirty"]
 
 
-def shutdown_options(is_kept: bool) -> list[tuple[str, str]]:
-    """Return the options that decide what a server does when it is stopped.
+def instance_options(*, fast_shutdown: bool, log_dir: Path | None) -> list[tuple[str, str]]:
+    """Return the options of every instance.
 
-    A data directory that is kept is purged and flushed. Else flushing is left to crash recovery:
-    a run's clone is thrown away.
+    fast_shutdown: flushing is left to crash recovery, for data that is thrown away. log_dir: a
+    directory of its own for the redo log.
     """
-    return [("innodb_fast_shutdown", "0" if is_kept else "2")]
-
-
-def log_options(log_dir: Path) -> list[tuple[str, str]]:
-    """Return the options of a server whose redo log has a directory of its own."""
-    return [("innodb_log_group_home_dir", str(log_dir))]
+    options = [("innodb_fast_shutdown", "2" if fast_shutdown else "0")]
+    if log_dir is not None:
+        options.append(("innodb_log_group_home_dir", str(log_dir)))
+    return options
 
 
 #: Read at both ends of a run: the server's status variables, then the engine's monitor.
@@ -148,32 +149,36 @@ REDO_WRITTEN = "Innodb_os_log_written"
 def write_behind(status: Mapping[str, str], monitor: str) -> dict[str, int | None]:
     """Return what the server has put off, by the fields of `DebtReading`; None if it is not said.
 
-    MariaDB and Percona Server have status variables for all of it, MySQL from 8.0.30 on for the
-    redo log; what has none stands in the monitor's text, as in all of MySQL 5.7.
+    What has no status variable stands in the monitor's text: in MySQL 5.7 all of it.
     """
 
-    def counter(*names: str) -> int | None:
-        return next((int(status[name]) for name in names if status.get(name, "").isdigit()), None)
+    def counter(*names: str, pattern: str = "") -> int | None:
+        texts = [status[name] for name in names if status.get(name, "").isdigit()]
+        if not texts and pattern:
+            texts = re.findall(pattern, monitor, re.MULTILINE)
+        return int(texts[0]) if texts else None
 
-    def from_monitor(pattern: re.Pattern[str]) -> int | None:
-        found = pattern.search(monitor)
-        return int(found[1]) if found else None
-
-    lsn = counter("Innodb_redo_log_current_lsn", "Innodb_lsn_current")
-    lsn = from_monitor(_LSN) if lsn is None else lsn
+    lsn = counter(
+        "Innodb_redo_log_current_lsn",
+        "Innodb_lsn_current",
+        pattern=r"^Log sequence number\s+(\d+)",
+    )
     age = counter("Innodb_checkpoint_age")
     if age is None:
-        checkpoint = counter("Innodb_redo_log_checkpoint_lsn", "Innodb_lsn_last_checkpoint")
-        checkpoint = from_monitor(_CHECKPOINT) if checkpoint is None else checkpoint
+        checkpoint = counter(
+            "Innodb_redo_log_checkpoint_lsn",
+            "Innodb_lsn_last_checkpoint",
+            pattern=r"^Last checkpoint at\s+(\d+)",
+        )
         # The counters are not read atomically.
         age = None if lsn is None or checkpoint is None else max(lsn - checkpoint, 0)
-    history = counter("Innodb_history_list_length")
+    history = counter("Innodb_history_list_length", pattern=r"^History list length\s+(\d+)")
     flushed, page = counter("Innodb_buffer_pool_pages_flushed"), counter("Innodb_page_size")
     return {
         "lsn": lsn,
         "checkpoint_age_bytes": age,
         "dirty_bytes": counter("Innodb_buffer_pool_bytes_dirty"),
-        "history_length": from_monitor(_HISTORY) if history is None else history,
+        "history_length": history,
         "flushed_bytes": None if flushed is None or page is None else flushed * page,
         "commits": counter("Com_commit"),
         # Not what the variable says where older variables size the log, or the server itself does.
@@ -192,11 +197,6 @@ def redo_capacity(variables: Mapping[str, str]) -> int | None:
     return int(size) * int(files) if size.isdigit() and files.isdigit() else None
 
 
-_LSN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
-_CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
-_HISTORY = re.compile(r"^History list length\s+(\d+)", re.MULTILINE)
-
-
 def _can_disable_redo(server: Server) -> bool:
     return server.flavour != "mariadb" and server.version >= (8, 0, 21)
 
@@ -204,9 +204,3 @@ def _can_disable_redo(server: Server) -> bool:
 def _can_resize_redo(server: Server) -> bool:
     """Whether a large redo log can be made small again, so that no clone has to copy it."""
     return server.flavour == "mariadb" and server.version >= (10, 9, 0)
-
-
-def _pool_bytes(data_bytes: int, memory: int) -> int:
-    """Room for all data where half of the free memory suffices."""
-    pool = min(data_bytes * 5 // 4 + MIN_POOL_BYTES, memory // 2)
-    return max(MIN_POOL_BYTES, pool // MIN_POOL_BYTES * MIN_POOL_BYTES)

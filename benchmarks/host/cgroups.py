@@ -1,18 +1,18 @@
-"""Control groups: which tree has a controller, what limits us, and where ours may be made.
+"""Control groups of both versions: what limits us, and where groups of ours may be made.
 
-Both versions: Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst of the kernel.
+Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst of the kernel.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.host.files import read_text
-from benchmarks.host.mounts import read_mounts
+from benchmarks.host.files import read_mounts, read_text
 
 PROC = Path("/proc")
 CGROUP_VARIABLE = "ADVISOR_CGROUP"
@@ -38,14 +38,6 @@ class Hierarchy:
         return [self.own, *above]
 
 
-@dataclass(frozen=True)
-class MemoryLimit:
-    """The limit of one cgroup in bytes, and what is used of it and cannot be reclaimed at once."""
-
-    limit: int
-    used: int
-
-
 def find_hierarchy(controller: str, proc: Path | None = None) -> Hierarchy:
     """Return the tree that has the controller IO, MEMORY or CPU.
 
@@ -66,8 +58,35 @@ def find_hierarchy(controller: str, proc: Path | None = None) -> Hierarchy:
     )
 
 
-def memory_limits(proc: Path | None = None) -> list[MemoryLimit]:
-    """Return the memory limits of our own cgroup and of those above it.
+def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
+    """Return the cgroup to make ours in, as near to our own as can be: limits above hold too.
+
+    In v2 a group passes controllers on only if set to, and none but the root may do that while
+    processes are in it. So the ancestors are tried, and controllers are switched on where that is
+    needed. ADVISOR_CGROUP names the only one to try, as /proc/self/cgroup spells it. Raises
+    EmulationUnavailable with what stood in the way.
+    """
+    candidates = hierarchy.groups[:1] if hierarchy.version == 1 else hierarchy.groups
+    if named := os.environ.get(CGROUP_VARIABLE):
+        if ".." in Path(named).parts:
+            raise EmulationUnavailable(f"{CGROUP_VARIABLE}={named} is not a cgroup's path")
+        candidates = [hierarchy.mount_point / named.strip("/")]
+    reasons = []
+    for parent in candidates:
+        try:
+            _hand_on(parent, [] if hierarchy.version == 1 else controllers)
+            return parent
+        except OSError as error:
+            reasons.append(f"{parent}: {error.strerror}")
+    raise EmulationUnavailable(
+        f"no cgroup for {' and '.join(controllers)} can be made ({'; '.join(reasons)}). Run the "
+        f"worker as root or in a delegated cgroup, or name a cgroup that it may write to in "
+        f"{CGROUP_VARIABLE} (docs/how-to/emulation.md)"
+    )
+
+
+def memory_limits(proc: Path | None = None) -> list[tuple[int, int]]:
+    """Return (limit, used) in bytes of our own cgroup and of those above it that have a limit.
 
     File pages that were not used lately do not count as used.
     """
@@ -86,8 +105,31 @@ def memory_limits(proc: Path | None = None) -> list[MemoryLimit]:
         if limit.isdigit() and int(limit) < _UNLIMITED_BYTES:
             used = int(read_text(group / used_file) or 0)
             cache = field_of(group / "memory.stat", reclaimable) or 0
-            found.append(MemoryLimit(int(limit), used - cache))
+            found.append((int(limit), used - cache))
     return found
+
+
+def memory_budget() -> int:
+    """Return the bytes that this process and its children may use: RAM or a cgroup's limit.
+
+    The smallest limit from our own group up to the root of the tree counts; in a container its own
+    group is the root. What cannot be read is no limit.
+    """
+    return min([host_memory(), *(limit for limit, _ in memory_limits())])
+
+
+def available_memory() -> int:
+    """Return the bytes that are free now, of the host's memory and below every cgroup's limit.
+
+    File pages that were not used lately count as free, as in the kernel's figure for the host.
+    """
+    free = int(psutil.virtual_memory().available)
+    return max(0, min([free, *(limit - used for limit, used in memory_limits())]))
+
+
+def host_memory() -> int:
+    """Return the bytes of RAM that the kernel reports, which is what servers see."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def cpu_limit(proc: Path | None = None) -> float | None:
@@ -108,38 +150,6 @@ def cpu_limit(proc: Path | None = None) -> float | None:
     return min(found, default=None)
 
 
-def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
-    """Return the cgroup to make ours in, as near to our own as can be: limits above hold too.
-
-    In v2 a group passes controllers on only if set to, and none but the root may do that while
-    processes are in it: hence the ancestors are tried, and where it is allowed and needed the
-    controllers are switched on. ADVISOR_CGROUP names the only one to try, as /proc/self/cgroup
-    spells it. Raises EmulationUnavailable with what stood in the way.
-    """
-    candidates = _candidates(hierarchy)
-    reasons = [_why_not(parent) for parent in candidates]
-    writable = [parent for parent, why in zip(candidates, reasons, strict=True) if not why]
-    if hierarchy.version == 1:
-        if not writable:
-            raise EmulationUnavailable(
-                f"{reasons[0]}. Run the worker as root, or name a cgroup that it may "
-                f"write to in {CGROUP_VARIABLE} (docs/how-to/emulation.md)"
-            )
-        return writable[0]
-    for parent in writable:
-        if set(controllers) <= _words(parent / "cgroup.subtree_control"):
-            return parent
-    reasons = []
-    for parent in candidates:
-        if not (reason := _hand_on(parent, controllers)):
-            return parent
-        reasons.append(reason)
-    raise EmulationUnavailable(
-        f"no cgroup delegates {' and '.join(controllers)}: {'; '.join(reasons)}. Run the worker "
-        "as root, or in a delegated cgroup (docs/how-to/emulation.md)"
-    )
-
-
 def field_of(path: Path, name: str) -> int | None:
     """Return the number after `name` in a file of lines such as "oom_kill 0"; None without."""
     for line in read_text(path).splitlines():
@@ -147,15 +157,6 @@ def field_of(path: Path, name: str) -> int | None:
         if key == name:
             return int(value)
     return None
-
-
-def _candidates(hierarchy: Hierarchy) -> list[Path]:
-    named = os.environ.get(CGROUP_VARIABLE)
-    if not named:
-        return hierarchy.groups[:1] if hierarchy.version == 1 else hierarchy.groups
-    if ".." in Path(named).parts:
-        raise EmulationUnavailable(f"{CGROUP_VARIABLE}={named} is not a cgroup's path")
-    return [hierarchy.mount_point / named.strip("/")]
 
 
 def _own(proc: Path, mount_point: Path, root: str, v1_name: str) -> Path:
@@ -171,34 +172,21 @@ def _own(proc: Path, mount_point: Path, root: str, v1_name: str) -> Path:
     return mount_point
 
 
-def _hand_on(parent: Path, controllers: list[str]) -> str:
-    """Switch the controllers on for the groups below; the reason when that cannot be."""
-    if why := _why_not(parent):
-        return why
-    missing = [name for name in controllers if name not in _words(parent / "cgroup.controllers")]
-    if missing:
-        return f"{parent} does not have {' and '.join(missing)} itself"
-    control = parent / "cgroup.subtree_control"
-    try:
-        # All in one write: either all are switched on or none is.
-        control.write_text(" ".join(f"+{name}" for name in controllers))
-    except OSError as error:
-        busy = error.errno == errno.EBUSY
-        return (
-            f"{parent} cannot hand them on ({'processes are in it' if busy else error.strerror})"
-        )
-    return "" if set(controllers) <= _words(control) else f"{parent} did not take them"
-
-
-def _why_not(parent: Path) -> str:
-    """Why no cgroup can be made in `parent`; "" if one can."""
+def _hand_on(parent: Path, controllers: list[str]) -> None:
+    """Switch the v2 controllers on for the groups below; OSError if no group can be made there."""
     if not parent.is_dir():
-        return f"there is no cgroup {parent}"
-    if os.access(parent, os.W_OK | os.X_OK):
-        return ""
-    if os.statvfs(parent).f_flag & os.ST_RDONLY:
-        return f"{parent} is mounted read-only, as containers have it"
-    return f"this user cannot write in {parent}"
+        raise FileNotFoundError(0, "there is no such cgroup")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(0, "this user cannot write in it, or it is mounted read-only")
+    control = parent / "cgroup.subtree_control"
+    if set(controllers) <= _words(control):
+        return
+    if not set(controllers) <= _words(parent / "cgroup.controllers"):
+        raise OSError(0, "it does not have all of these controllers itself")
+    # All in one write: either all are switched on or none is.
+    control.write_text(" ".join(f"+{name}" for name in controllers))
+    if not set(controllers) <= _words(control):
+        raise OSError(0, "it did not take them")
 
 
 def _words(path: Path) -> set[str]:

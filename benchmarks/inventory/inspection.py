@@ -18,7 +18,7 @@ from benchmarks.drivers.select import DRIVERS, find_driver
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
 from benchmarks.errors import DeviceFull, DeviceUnusable, NoDriver, NoServerUser, NotAServer
-from benchmarks.host.memory import host_memory, memory_budget
+from benchmarks.host.cgroups import host_memory, memory_budget
 from benchmarks.inventory.host import (
     FoundDirectory,
     FoundDriver,

@@ -11,10 +11,9 @@ from benchmarks.datasets.shared_folders import sweep_loads
 from benchmarks.emulation.groups import sweep_cgroups
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Device
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.ours import check_ours
+from benchmarks.ownership import check_ours, delete
 from benchmarks.probe.workspace import PROBES
-from benchmarks.servers.leftovers import sweep_folders
+from benchmarks.servers.running import sweep_folders
 from benchmarks.storage.layout import DeviceLayout
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from benchmarks.measurement.drive import called_off
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership import delete
 from benchmarks.remote_load.load_side import drive_for
 from benchmarks.remote_load.messages import Hello, Order, Phases, new_key, public_half, unseal
 from benchmarks.remote_load.several import SeveralProcesses

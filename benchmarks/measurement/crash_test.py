@@ -20,7 +20,7 @@ from benchmarks.measurement.drive import called_off, target_of
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.ownership.walking import forget_cached
+from benchmarks.ownership import forget_cached
 from benchmarks.servers.failures import find_trouble, variables_of
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server

@@ -12,8 +12,7 @@ from benchmarks.engines import innodb
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.ownership.held import held_folder
-from benchmarks.ownership.ours import make_ours
+from benchmarks.ownership import held_folder, make_ours
 
 
 def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> Dataset:
@@ -32,7 +31,7 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
 def run_folders(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
     """The plan's own directory and the one for its redo log, if it has one.
 
-    Both are held as long as this process lives (`ownership.held`). Raises DeviceUnusable
+    Both are held as long as this process lives (`held_folder`). Raises DeviceUnusable
     when another advisor uses a directory of that name.
     """
     run_dir = plan.layout.run_dir(plan.name)

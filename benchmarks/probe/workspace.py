@@ -14,10 +14,9 @@ from pathlib import Path
 import psutil
 
 from benchmarks.errors import DeviceUnusable
-from benchmarks.ownership.held import held_folder
-from benchmarks.ownership.ours import make_ours
+from benchmarks.ownership import held_folder, make_ours
 from benchmarks.processes.users import server_user
-from benchmarks.servers.leftovers import sweep_folders
+from benchmarks.servers.running import sweep_folders
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.identity import DeviceIdentity

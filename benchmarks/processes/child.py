@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,28 +14,29 @@ from typing import IO, NamedTuple, Self
 
 from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes.kills import blame_for_kill, oom_kills
 from benchmarks.processes.users import clean_environment, launcher, server_user, tool
 
+VMSTAT = Path("/proc/vmstat")
 NULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
 MAX_OUTPUT_BYTES = 64 * 1024
-#: Seconds waited at a time. A wait that lasted longer, because the host stood still, counts once.
-STEP_S = 0.5
 _POLL_S = 0.05
 #: Starts of a program that is killed from outside each time, before it has printed anything.
 _ATTEMPTS = 3
 #: Exit statuses of a killed program; the second is that of its shell.
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+#: Signals that are not caused by a fault of the program itself.
+_SENT_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Child:
     """A started program. Leaving the `with` block kills it, if it still runs, and what it started.
 
     The program runs as the user that servers run as, or as we do with `as_ourselves`, in a clean
-    environment; `entry` are words before its command that still run as we do
-    (CgroupLimits.entry_words). `stderr` None: where ours goes. A session of its own
-    keeps a Ctrl-C in our terminal from ending it. The kernel kills it when the thread that started
-    it ends. Raises OSError and NoServerUser.
+    environment and a session of its own, which no Ctrl-C of our terminal reaches. The kernel kills
+    it when the thread that started it ends. Raises OSError and NoServerUser.
+
+    stderr: None for where ours goes. entry: words before the command that still run as we do
+    (CgroupLimits.entry_words). file_bytes: the most it can write into any one file.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Child:
         as_ourselves: bool = False,
     ) -> None:
         user = None if as_ourselves else server_user()
-        self._oom_kills_before = oom_kills()
+        self._oom_kills_before = _oom_kills()
         self.process = subprocess.Popen(
             [*entry, *launcher(user, file_bytes), *argv],
             cwd=cwd,
@@ -104,8 +106,23 @@ class Child:
         self.process.wait()
 
     def blame(self, what: str) -> tuple[Outcome, str] | None:
-        """Say who killed the program, see `blame_for_kill`; ask before a signal of ours."""
-        return blame_for_kill(what, self.status, self._oom_kills_before)
+        """Return outcome and reason for a program that was ended from outside; None for others.
+
+        OUT_OF_MEMORY where the kernel's count of such kills has risen since the start, else LOST,
+        which says nothing of the config. Ask before a signal of ours. `what` names the program.
+        """
+        status, before = self.status, self._oom_kills_before
+        if status is None or -status not in _SENT_BY_SOMEBODY:
+            return None
+        sent = f"{what} was {describe_exit(status)}, which we did not send"
+        if status != -signal.SIGKILL:  # the only signal that the kernel sends for lack of memory
+            return Outcome.LOST, sent
+        now, count = _oom_kills(), "the kernel's count of out-of-memory kills"
+        if now is None or before is None:
+            return Outcome.LOST, f"{sent}; {count} cannot be read"
+        if now > before:
+            return Outcome.OUT_OF_MEMORY, f"{sent}, and {count} rose by {now - before} meanwhile"
+        return Outcome.LOST, f"{sent}; {count} did not rise"
 
     def finish(
         self,
@@ -148,43 +165,25 @@ def run(
 ) -> Finished:
     """Run a program to its end and return its output, standard error included.
 
-    A program that is killed from outside before it has printed anything is run again. A time in
-    which the host stood still does not count. Raises OSError (TimeoutError), NoServerUser.
+    A program that is killed from outside before it has printed anything is run again. Raises
+    OSError (TimeoutError), NoServerUser.
     """
-    for _ in range(_ATTEMPTS - 1):
-        finished = _run_once(argv, timeout_s, most_bytes, entry)
-        if finished.output or finished.status not in _KILLED:
-            return finished
-    return _run_once(argv, timeout_s, most_bytes, entry)
-
-
-def _run_once(
-    argv: Sequence[str | Path], timeout_s: float, most_bytes: int, entry: Sequence[str]
-) -> Finished:
-    with os.fdopen(os.memfd_create("output"), "r+b") as output:
-        with Child(
-            [str(word) for word in argv],
-            cwd=Path("/"),
-            stdout=output,
-            entry=entry,
-            file_bytes=most_bytes + 1,  # the kernel stops whatever prints more
-        ) as child:
-            for _ in range(max(1, round(timeout_s / STEP_S))):
-                if (status := child.wait(STEP_S)) is not None:
-                    break
-            else:
-                raise TimeoutError(f"{argv[0]} did not end in {timeout_s:.0f} s")
-        output.seek(0)
-        text = output.read()
-    return Finished(status, text.decode(errors="replace"), len(text) > most_bytes)
-
-
-def may(right: str, path: Path) -> bool:
-    """Whether the servers' user has a right ("-x" as for test(1)) to a path.
-
-    The kernel is asked, so ACLs and read-only mounts count.
-    """
-    return run(tool("test"), right, path).status == 0
+    for left in reversed(range(_ATTEMPTS)):
+        with os.fdopen(os.memfd_create("output"), "r+b") as output:
+            with Child(
+                [str(word) for word in argv],
+                cwd=Path("/"),
+                stdout=output,
+                entry=entry,
+                file_bytes=most_bytes + 1,  # the kernel stops whatever prints more
+            ) as child:
+                if (status := child.wait(timeout_s)) is None:
+                    raise TimeoutError(f"{argv[0]} did not end in {timeout_s:.0f} s")
+            output.seek(0)
+            text = output.read()
+        if text or status not in _KILLED or not left:
+            return Finished(status, text.decode(errors="replace"), len(text) > most_bytes)
+    raise AssertionError("unreachable")
 
 
 def check_reachable(path: Path) -> None:
@@ -200,3 +199,26 @@ def check_reachable(path: Path) -> None:
                 f"the user {user.name}, which mysqld runs as, cannot enter {folder}"
             )
     raise DeviceUnusable(f"the user {user.name}, which mysqld runs as, cannot write in {path}")
+
+
+def may(right: str, path: Path) -> bool:
+    """Whether the servers' user has a right ("-x" as for test(1)) to a path.
+
+    The kernel is asked, so ACLs and read-only mounts count.
+    """
+    return run(tool("test"), right, path).status == 0
+
+
+def describe_exit(status: int | None) -> str:
+    """Return an exit status, as subprocess has it, in words."""
+    if status is None:
+        return "still running"
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+def _oom_kills() -> int | None:
+    """Return how many processes the kernel has killed for lack of memory since boot."""
+    with contextlib.suppress(OSError):
+        if match := re.search(r"^oom_kill (\d+)$", VMSTAT.read_text(), re.MULTILINE):
+            return int(match[1])
+    return None

@@ -38,7 +38,7 @@ class ServerUser:
 
 
 def server_user() -> ServerUser | None:
-    """The user servers run as: None when we are not root, because then it is ourselves.
+    """Return the user servers run as: None when we are not root, because then it is ourselves.
 
     Raises NoServerUser when we are root and the user is missing or is root by another name.
     """
@@ -59,11 +59,15 @@ def server_user() -> ServerUser | None:
     return ServerUser(name, entry.pw_uid, entry.pw_gid)
 
 
+def uid_of(user: ServerUser | None) -> int:
+    """Return the owner of what a server writes."""
+    return os.geteuid() if user is None else user.uid
+
+
 def launcher(user: ServerUser | None, file_bytes: int | None = None) -> list[str]:
     """Return the words before a program's command: limits, user, and death with the parent.
 
     `file_bytes` limits what the program can write into any one file, its output included.
-
     PR_SET_PDEATHSIG is cleared by a change of user, hence setpriv does both in the right order.
     It follows the parent *thread*: a server must be started by a thread that outlives it.
     """
@@ -80,14 +84,9 @@ def launcher(user: ServerUser | None, file_bytes: int | None = None) -> list[str
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment a server is started with."""
+    """Return the environment a server is started with."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {"PATH": _SYSTEM_PATH, "LC_ALL": "C", "HOME": "/nonexistent", **kept}
-
-
-def uid_of(user: ServerUser | None) -> int:
-    """The owner of what a server writes."""
-    return os.geteuid() if user is None else user.uid
 
 
 def become(user: ServerUser) -> None:
@@ -106,18 +105,15 @@ def become(user: ServerUser) -> None:
 
 
 def open_files() -> int:
-    """How many files a server of ours may open: OPEN_FILES, or fewer where that is not allowed."""
+    """Return how many files a server may open: OPEN_FILES, or fewer where that is not allowed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard == resource.RLIM_INFINITY or hard >= OPEN_FILES or _may_raise_limits():
+    if hard == resource.RLIM_INFINITY or hard >= OPEN_FILES:
         return OPEN_FILES
-    return hard
-
-
-def _may_raise_limits() -> bool:
-    """Whether we hold CAP_SYS_RESOURCE, which root in a container often does not."""
+    # Root in a container often lacks the right to raise limits.
     status = Path("/proc/self/status").read_text()
     effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
-    return bool(int(effective.split()[1], 16) >> _CAP_SYS_RESOURCE & 1)
+    may_raise = int(effective.split()[1], 16) >> _CAP_SYS_RESOURCE & 1
+    return OPEN_FILES if may_raise else hard
 
 
 def tool(name: str) -> str:

@@ -5,26 +5,18 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.flavours import identified_by
+from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.reach import Reach
 
-ADMIN_USER = "advisor_admin"
-DRIVER_USER = "tpcc"
 TPCC_SCHEMA = "tpcc"
 
 
 @dataclass(frozen=True)
 class Account:
-    """A user and its password, which repr() does not show."""
+    """A user and its password, which repr() does not show: hexadecimal, safe in any quoting."""
 
     user: str
-    password: str = field(repr=False)
-
-
-def new_account(user: str) -> Account:
-    """An account with a fresh random password of hexadecimal digits (safe in any quoting)."""
-    return Account(user, secrets.token_hex(24))
+    password: str = field(repr=False, default_factory=lambda: secrets.token_hex(24))
 
 
 def account_sql(
@@ -41,18 +33,32 @@ def account_sql(
     `reach` it is for the load host's address alone. sql_log_bin keeps the accounts out of the
     binary log and its GTIDs.
     """
-    statements = ["SET SESSION sql_log_bin = 0"]
-    work = f"SELECT, INSERT, UPDATE, DELETE ON {schema}.* TO {{who}}"
     client, require = (reach.client, reach.require_clause) if reach else ("%", "")
-    for account, host, more, grant in (
-        (admin, "localhost", "", "ALL PRIVILEGES ON *.* TO {who} WITH GRANT OPTION"),
-        (driver, client, require, work),
-    ):
-        who = f"'{account.user}'@'{host}'"
-        statements += [
-            f"DROP USER IF EXISTS {who}",
-            f"CREATE USER {who} {identified_by(binary, account.password)}{more}",
-            f"GRANT {grant.format(who=who)}",
-        ]
-    statements.append("ALTER USER IF EXISTS 'root'@'localhost' ACCOUNT LOCK")
+    statements = [
+        "SET SESSION sql_log_bin = 0",
+        *_account(binary, admin, "localhost", "", "ALL PRIVILEGES ON *.*", " WITH GRANT OPTION"),
+        *_account(
+            binary, driver, client, require, f"SELECT, INSERT, UPDATE, DELETE ON {schema}.*", ""
+        ),
+        "ALTER USER IF EXISTS 'root'@'localhost' ACCOUNT LOCK",
+    ]
     return "".join(f"{statement};\n" for statement in statements)
+
+
+def _account(
+    binary: ServerBinary, account: Account, host: str, require: str, rights: str, option: str
+) -> list[str]:
+    who = f"'{account.user}'@'{host}'"
+    return [
+        f"DROP USER IF EXISTS {who}",
+        f"CREATE USER {who} {identified_by(binary, account.password)}{require}",
+        f"GRANT {rights} TO {who}{option}",
+    ]
+
+
+def identified_by(binary: ServerBinary, password: str) -> str:
+    """Return the IDENTIFIED clause, with the server's default plugin, for letters and digits."""
+    if binary.flavour is Flavour.MARIADB:
+        return f"IDENTIFIED VIA mysql_native_password USING PASSWORD('{password}')"
+    plugin = "mysql_native_password" if binary.version < (8, 0, 0) else "caching_sha2_password"
+    return f"IDENTIFIED WITH {plugin} BY '{password}'"

@@ -7,12 +7,11 @@ import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 
-from benchmarks.errors import NotAServer
+from benchmarks.errors import DeviceUnusable, NotAServer
+from benchmarks.ownership import trusted_path
 from benchmarks.processes.child import MAX_OUTPUT_BYTES, run
-from benchmarks.servers.trusted import trusted_program
 
 IDENTIFY_DEADLINE_S = 10.0
 _MAX_HELP_BYTES = 2 * 1024**2
@@ -58,10 +57,9 @@ class ServerBinary:
 def identify(path: Path) -> ServerBinary:
     """Identify the program at `path` by its `--version`.
 
-    Its file is judged before it is run, see `trusted_program`. It is asked as the user the server
-    will run as, never as root. Raises NotAServer when it is missing, not executable, something
-    else, too old, others could change it, or it does not answer in 10 s and 64 KiB; NoServerUser
-    when that user does not exist.
+    It is asked as the user the server will run as, never as root. Raises NotAServer when it is
+    missing, not executable, something else, too old, others could change it, or it does not answer
+    in 10 s and 64 KiB; NoServerUser when that user does not exist.
     """
     try:
         path = path.expanduser().absolute()
@@ -73,16 +71,11 @@ def identify(path: Path) -> ServerBinary:
         raise NotAServer(f"{path} cannot be accessed: {error}") from error
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
-    program = trusted_program(path)
+    program = _trusted_program(path)
     flavour, version, text = parse_version(_ask(path, "--version"), path)
-    return ServerBinary(
-        path=path,
-        flavour=flavour,
-        version=version,
-        version_text=text,
-        digest=_sha256(program),
-        basedir=_basedir(path, program),
-    )
+    with program.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return ServerBinary(path, flavour, version, text, digest, _basedir(path, program))
 
 
 def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int], str]:
@@ -93,12 +86,10 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
         raise NotAServer(f"{path} is not a mysqld: with --version it printed {seen!r}")
     version = (int(match["major"]), int(match["minor"]), int(match["patch"]))
     said = f"{match['text']} {match['rest']}".lower()
-    if "mariadb" in said:
-        flavour, oldest = Flavour.MARIADB, OLDEST_MARIADB
-    elif "percona" in said:
-        flavour, oldest = Flavour.PERCONA, OLDEST_MYSQL
-    else:
-        flavour, oldest = Flavour.MYSQL, OLDEST_MYSQL
+    flavour = next(
+        (one for one in (Flavour.MARIADB, Flavour.PERCONA) if one in said), Flavour.MYSQL
+    )
+    oldest = OLDEST_MARIADB if flavour is Flavour.MARIADB else OLDEST_MYSQL
     if version < oldest:
         raise NotAServer(
             f"{path} is {flavour} {match['text']}; "
@@ -135,6 +126,35 @@ def _ask(path: Path, *arguments: str, most_bytes: int = MAX_OUTPUT_BYTES) -> str
     return finished.output
 
 
+def _trusted_program(path: Path) -> Path:
+    """Return the ELF program that `path` runs, without links; for a digest.
+
+    That is the file itself, or for a script the mysqld or mariadbd in usr/sbin beside it: set-up's
+    own servers are started by such a wrapper, with the libraries that came with them. Raises
+    NotAServer unless only root and this user can change or replace script and program.
+    """
+    try:
+        real = trusted_path(path)
+        if not real.is_file():
+            raise NotAServer(f"{path} is not started: {real} is not a file")
+        for program in (
+            real,
+            *(real.parent / f"usr/sbin/{name}" for name in ("mysqld", "mariadbd")),
+        ):
+            if program.is_file() and _is_elf(found := trusted_path(program)):
+                return found
+    except DeviceUnusable as error:
+        raise NotAServer(f"{path} is not started: {error}") from error
+    except OSError as error:
+        raise NotAServer(f"{path} cannot be read: {error.strerror}") from error
+    raise NotAServer(f"{path} is a script; name the server program itself (an ELF binary)")
+
+
+def _is_elf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def _basedir(path: Path, program: Path) -> Path | None:
     """The root of a server that was unpacked anywhere; None where the package's paths hold."""
     if path.resolve() != program:  # a wrapper
@@ -143,16 +163,3 @@ def _basedir(path: Path, program: Path) -> Path | None:
     if root == Path("/usr"):
         return None
     return root if (root / "share").is_dir() else None
-
-
-def _sha256(path: Path) -> str:
-    """Return the file's digest, which is computed again once its inode or its times change."""
-    found = path.stat()
-    # Both times are set by whatever writes to it; nobody can set the second one.
-    return _digest(path, found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
-
-
-@cache
-def _digest(path: Path, *_: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

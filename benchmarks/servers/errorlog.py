@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from benchmarks.ownership.walking import open_plain
+from benchmarks.ownership import open_plain
 from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.paths import InstancePaths
 
@@ -33,19 +33,19 @@ PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 
 
 def said(paths: InstancePaths, lines: int) -> list[str]:
-    """The last lines of console and error log.
+    """Return the last lines of console and error log.
 
     The console has what the server says before it opens its error log. What else it may have put
     in the place of its log is not read.
     """
-    found = read_tail(paths.console, lines)
-    return (found + read_tail(paths.error_log, lines, owner=uid_of(server_user())))[-lines:]
+    console = read_tail(paths.console, lines)
+    return (console + read_tail(paths.error_log, lines, owner=uid_of(server_user())))[-lines:]
 
 
 def read_tail(
     path: Path, lines: int, size: int = _TAIL_BYTES, *, owner: int | None = None
 ) -> list[str]:
-    """The last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL.
+    """Return the last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL.
 
     With `owner` only a plain file of that user is read.
     """
@@ -59,31 +59,22 @@ def read_tail(
     return [line[:_MAX_LINE] for line in text.replace("\0", "").splitlines()[-lines:]]
 
 
-def meaningful(lines: list[str], limit: int = 30) -> list[str]:
-    """The error lines if there are any, else the last `limit` lines."""
-    return ([line for line in lines if _ERROR.search(line)] or lines)[-limit:]
-
-
-def first_error(lines: list[str]) -> str | None:
-    """The first error line that says something, without time and tags."""
-    for line in lines:
-        if _ERROR.search(line) and not _SAYS_NOTHING.search(line):
-            return strip_prefix(line)
-    return None
-
-
-def strip_prefix(line: str) -> str:
-    """A log line without its time, thread and tags."""
-    return _PREFIX.sub("", line).strip()
-
-
 def matching(lines: list[str], pattern: re.Pattern[str]) -> list[str]:
-    """The lines in which `pattern` occurs."""
+    """Return the lines in which `pattern` occurs."""
     return [line for line in lines if pattern.search(line)]
 
 
-def redact(text: str, *secrets: str) -> str:
-    """`text` without the given secrets: a server quotes the statement it could not parse."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
+def meaningful(lines: list[str], limit: int = 30) -> str:
+    """Return the error lines if there are any, else the last lines; at most `limit`."""
+    return "\n".join((matching(lines, _ERROR) or lines)[-limit:])
+
+
+def with_first_error(what: str, lines: list[str]) -> str:
+    """Return `what` and the first error line that says something, if there is one."""
+    errors = [line for line in matching(lines, _ERROR) if not _SAYS_NOTHING.search(line)]
+    return f"{what}: {strip_prefix(errors[0])}" if errors else what
+
+
+def strip_prefix(line: str) -> str:
+    """Return a log line without its time, thread and tags."""
+    return _PREFIX.sub("", line).strip()

@@ -11,7 +11,7 @@ import pymysql
 from benchmarks.emulation.device import NOT_ENTERED, not_entered
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes.kills import describe_exit
+from benchmarks.processes.child import describe_exit
 from benchmarks.servers import errorlog
 from benchmarks.servers.instance import ServerInstance
 
@@ -39,29 +39,30 @@ def explain_death(instance: ServerInstance) -> RunFailed:
     while instance.alive() and time.monotonic() < deadline:
         time.sleep(0.05)
     lines = instance.log_lines()
-    found = (
-        _disk_full(lines) or _out_of_memory(instance, lines) or _ended_by_another(instance, lines)
-    )
-    if found is not None:
+    if (found := _from_outside(instance, lines)) is not None:
         return found
     tail = _last_words(lines)
     if instance.alive():
         return RunFailed(Outcome.TIMED_OUT, "the server runs but no longer answers", log_tail=tail)
     how = describe_exit(instance.exit_status)
+    # Warnings are left out: servers warn about large pages and io_uring and continue.
+    serious = [line for line in lines if "[Warning]" not in line and "[Note]" not in line]
+    if starved := errorlog.matching(serious, errorlog.OUT_OF_MEMORY):
+        why = f"the server ended ({how}) after logging: {errorlog.strip_prefix(starved[0])}"
+        return RunFailed(Outcome.OUT_OF_MEMORY, why, log_tail="\n".join(starved[-30:]))
     return RunFailed(Outcome.CRASHED, f"the server ended while in use: {how}", log_tail=tail)
 
 
 def explain_unclean_end(instance: ServerInstance) -> RunFailed:
     """Why a server that was to shut down completely did not: CRASHED, or by whom it was killed."""
     tail = _last_words(instance.log_lines())
-    how = describe_exit(instance.exit_status)
-    if instance.exit_status == -signal.SIGKILL and not instance.killed_by_us:
-        blame = instance.process.blame("the server that was shutting down")
-        if blame is not None:
-            return RunFailed(*blame, log_tail=tail)
+    blame = instance.process.blame("the server that was shutting down")
+    if blame and instance.exit_status == -signal.SIGKILL and not instance.killed_by_us:
+        return RunFailed(*blame, log_tail=tail)
     return RunFailed(
         Outcome.CRASHED,
-        f"the server did not shut down cleanly, so its data directory cannot be kept ({how})",
+        "the server did not shut down cleanly, so its data directory cannot be kept "
+        f"({describe_exit(instance.exit_status)})",
         log_tail=tail,
     )
 
@@ -72,8 +73,7 @@ def find_trouble(instance: ServerInstance) -> RunFailed | None:
     Beside death it sees what only looks like a driver's failure: a server that waits for disk
     space, one that is silent, and one whose last seconds have just begun.
     """
-    full = _disk_full(instance.log_lines())
-    if full is not None:
+    if (full := _disk_full(instance.log_lines())) is not None:
         return full
     if instance.alive() and _answers(instance):
         time.sleep(_SECOND_LOOK_S)
@@ -91,10 +91,7 @@ def explain_failed_start(instance: ServerInstance) -> BenchmarkError:
     lines = instance.log_lines()
     if instance.resource_limits is not None and instance.exit_status == NOT_ENTERED:
         return not_entered("\n".join(lines))
-    killed = _killed(instance, lines)
-    if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
-        return killed
-    if (found := _disk_full(lines) or _ended_by_another(instance, lines)) is not None:
+    if (found := _from_outside(instance, lines)) is not None:
         return found
     what = f"the server did not start ({describe_exit(instance.exit_status)})"
     return start_failure(what, lines, instance.binary.path)
@@ -104,32 +101,30 @@ def start_failure(what: str, lines: list[str], program: Path) -> RunFailed:
     """DISK_FULL, or NO_START with the first error in the message and the errors as the tail."""
     if (full := _disk_full(lines)) is not None:
         return full
-    reason = errorlog.first_error(lines)
-    message = f"{what}: {reason}" if reason else what
-    confined = apparmor_note(program)
-    if confined and errorlog.matching(lines, errorlog.PERMISSION):
-        message += f"; {confined}"
-    return RunFailed(Outcome.NO_START, message, log_tail="\n".join(errorlog.meaningful(lines)))
+    message = errorlog.with_first_error(what, lines)
+    if errorlog.matching(lines, errorlog.PERMISSION):
+        message += _apparmor_note(program)
+    return RunFailed(Outcome.NO_START, message, log_tail=errorlog.meaningful(lines))
 
 
-def apparmor_note(program: Path) -> str | None:
-    """Return the remedy for an enforced AppArmor profile of `program`; None without a profile.
+def _apparmor_note(program: Path) -> str:
+    """Return the remedy for an enforced AppArmor profile of `program`; "" without a profile.
 
     Ubuntu's mysql-server brings one that allows the packaged directories only.
     """
     try:
         loaded = APPARMOR_PROFILES.read_text().splitlines()
     except OSError:
-        return None
+        return ""
     real = program.resolve()
     for line in loaded:
         name, _, mode = line.rpartition(" ")
         if mode == "(enforce)" and name in (str(program), str(real), real.name):
             return (
-                f"the AppArmor profile {name} is enforced and allows only the packaged "
+                f"; the AppArmor profile {name} is enforced and allows only the packaged "
                 "directories: allow ours in /etc/apparmor.d/local/ and reload the profile"
             )
-    return None
+    return ""
 
 
 def _answers(instance: ServerInstance) -> bool:
@@ -144,68 +139,47 @@ def _disk_full(lines: list[str]) -> RunFailed | None:
     found = errorlog.matching(lines, errorlog.DISK_FULL)
     if not found:
         return None
-    return RunFailed(
-        Outcome.DISK_FULL,
-        f"the disk is full according to the error log: {errorlog.strip_prefix(found[0])}",
-        log_tail="\n".join(found[-30:]),
-    )
+    why = f"the disk is full according to the error log: {errorlog.strip_prefix(found[0])}"
+    return RunFailed(Outcome.DISK_FULL, why, log_tail="\n".join(found[-30:]))
 
 
-def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    killed = _killed(instance, lines)
+def _from_outside(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
+    """Return OUT_OF_MEMORY, DISK_FULL or LOST for a server that did not end by itself."""
+    killed = None if instance.stopped_by_us else _killed(instance, lines)
     if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
         return killed
-    # Warnings are left out: servers warn about large pages and io_uring and continue.
-    found = errorlog.matching(
-        [line for line in lines if "[Warning]" not in line and "[Note]" not in line],
-        errorlog.OUT_OF_MEMORY,
-    )
-    if found and not instance.alive():
-        return RunFailed(
-            Outcome.OUT_OF_MEMORY,
-            f"the server ended ({describe_exit(instance.exit_status)}) after logging: "
-            f"{errorlog.strip_prefix(found[0])}",
-            log_tail="\n".join(found[-30:]),
-        )
+    if (full := _disk_full(lines)) is not None:
+        return full
+    # A crashed server that hangs in its stack trace may be killed by whoever watches the host.
+    if instance.stopped_by_us or errorlog.matching(lines, errorlog.CRASH):
+        return None
+    if killed is not None:
+        return killed
+    # A large server may still be shutting down: then only its log shows it.
+    if instance.exit_status == 0 or errorlog.matching(lines, errorlog.SHUTDOWN):
+        how = describe_exit(instance.exit_status)
+        why = f"the server was shut down from outside, and it ended cleanly ({how})"
+        return RunFailed(Outcome.LOST, why, log_tail=_last_words(lines))
     return None
 
 
 def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    """The failure of a server that was killed by a signal not sent by us; else None."""
-    if instance.stopped_by_us:
-        return None
+    """Return the failure of a server that was killed by a signal not sent by us; else None."""
     blame = instance.process.blame("the server")
     if blame is None:
         return None
     outcome, why = blame
-    resource_limits = instance.resource_limits
-    if instance.exit_status == -signal.SIGKILL and resource_limits and resource_limits.oom_kills():
+    limits = instance.resource_limits
+    if instance.exit_status == -signal.SIGKILL and limits is not None and limits.oom_kills():
         outcome = Outcome.OUT_OF_MEMORY
         why = (
             "the kernel ended the server because it needed more memory than the limit of "
-            f"{resource_limits.label} allows"
+            f"{limits.label} allows"
         )
     return RunFailed(outcome, why, log_tail=_last_words(lines))
 
 
-def _ended_by_another(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    """LOST for a healthy server that was killed or shut down from outside."""
-    if instance.stopped_by_us or errorlog.matching(lines, errorlog.CRASH):
-        return None
-    if (killed := _killed(instance, lines)) is not None:
-        return killed
-    # A large server may still be shutting down: then only its log shows it.
-    if instance.exit_status == 0 or errorlog.matching(lines, errorlog.SHUTDOWN):
-        return RunFailed(
-            Outcome.LOST,
-            "the server was shut down from outside, and it ended cleanly "
-            f"({describe_exit(instance.exit_status)})",
-            log_tail=_last_words(lines),
-        )
-    return None
-
-
 def _last_words(lines: list[str]) -> str:
-    """The stack trace of a crash if there is one, else the error lines."""
+    """Return the stack trace of a crash if there is one, else the error lines."""
     starts = [n for n, line in enumerate(lines) if errorlog.CRASH.search(line)]
-    return "\n".join(lines[starts[-1] :][:60] if starts else errorlog.meaningful(lines))
+    return "\n".join(lines[starts[-1] :][:60]) if starts else errorlog.meaningful(lines)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from benchmarks.servers.flavours import RULES
-
 
 class Reason(StrEnum):
     """The reason, as a sentence to follow the option's name."""
@@ -24,16 +22,18 @@ class Reason(StrEnum):
 # fmt: off
 _NAMES = {
     Reason.OWN: """
-        admin_address admin_port basedir character_sets_dir datadir innodb_fast_shutdown
-        lc_messages lc_messages_dir log_error log_error_services mysqlx_bind_address mysqlx_port
-        mysqlx_socket networking open_files_limit pid_file port socket tmpdir user
+        admin_address admin_port basedir bind_address character_sets_dir datadir
+        innodb_fast_shutdown lc_messages lc_messages_dir log_error log_error_services mysqlx
+        mysqlx_bind_address mysqlx_port mysqlx_socket name_resolve networking open_files_limit
+        percona_telemetry_disable persisted_globals_load pid_file port secure_file_priv server_id
+        socket ssl tls_version tmpdir user
     """,
     Reason.PATH: """
         aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
         innodb_directories innodb_log_group_home_dir innodb_redo_log_archive_dirs innodb_tmpdir
         keyring_file_data language log log_basename log_bin_basename log_bin_index log_isam
         log_slow_queries log_slow_query_file log_tc relay_log relay_log_index replica_load_tmpdir
-        secure_file_priv slave_load_tmpdir slow_query_log_file symbolic_links
+        slave_load_tmpdir slow_query_log_file symbolic_links
     """,
     Reason.CODE: """
         allow_suspicious_udfs audit_log bootstrap component core_file daemonize debug debug_gdb
@@ -55,9 +55,7 @@ _PATTERNS = (
 # Full names of harmless options that are also the beginning of a name above.
 _COMPLETE = frozenset({"general_log", "log_slow_query", "slow_query_log"})
 # fmt: on
-_REASONS = {name: why for why, names in _NAMES.items() for name in names.split()} | {
-    rule.option.removeprefix("loose_").removeprefix("skip_"): Reason.OWN for rule in RULES
-}
+_REASONS = {name: why for why, names in _NAMES.items() for name in names.split()}
 _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 
 

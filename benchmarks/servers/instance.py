@@ -7,9 +7,8 @@ import logging
 import os
 import signal
 import stat
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +51,9 @@ class ServerInstance:
     stopped_by_us: bool = False
     killed_by_us: bool = False
     start_s: float = 0.0
-    _spawned: float = field(default_factory=time.monotonic)
 
     def __repr__(self) -> str:
         return f"<ServerInstance {self.binary.version_text} pid {self.pid} port {self.port}>"
-
-    def note_ready(self) -> None:
-        """Note that it answers."""
-        self.start_s = time.monotonic() - self._spawned
 
     @property
     def pid(self) -> int:
@@ -102,7 +96,7 @@ class ServerInstance:
         self.process.send(signal.SIGKILL)
 
     def connect(self, account: Account | None = None, **kw: Any) -> Connection[Cursor]:
-        """A connection over the socket in autocommit mode, as the administrator by default.
+        """Connect over the socket in autocommit mode, as the administrator by default.
 
         `kw` goes to pymysql.connect. Raises pymysql.err.OperationalError.
         """
@@ -129,15 +123,6 @@ class ServerInstance:
             if value.removeprefix("-").isdigit()
         }
 
-    def error_log_tail(self, lines: int = 30) -> str:
-        """The end of the error log; still readable after the server has ended."""
-        return "\n".join(self.log_lines(lines))
-
-    def log_lines(self, lines: int = 2000) -> list[str]:
-        """The last lines of console and error log, redacted."""
-        secrets = (self.admin.password, self.driver_account.password)
-        return [errorlog.redact(line, *secrets) for line in errorlog.said(self.paths, lines)]
-
     def _show(self, what: str) -> list[tuple[str, str]]:
         with (
             contextlib.closing(self.connect(read_timeout=_SHOW_S)) as connection,
@@ -145,6 +130,20 @@ class ServerInstance:
         ):
             cursor.execute(f"SHOW GLOBAL {what}")
             return [(str(name), str(value)) for name, value in cursor.fetchall()]
+
+    def log_lines(self, lines: int = 2000) -> list[str]:
+        """The last lines of console and error log, also after the server has ended.
+
+        Without our passwords: a server quotes the statement that it could not parse.
+        """
+        found = errorlog.said(self.paths, lines)
+        for account in (self.admin, self.driver_account):
+            found = [line.replace(account.password, "***") for line in found]
+        return found
+
+    def error_log_tail(self, lines: int = 30) -> str:
+        """The end of `log_lines`."""
+        return "\n".join(self.log_lines(lines))
 
 
 @contextlib.contextmanager

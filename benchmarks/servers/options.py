@@ -11,13 +11,14 @@ from pathlib import Path
 
 from benchmarks.engines import innodb
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden, leaves_the_run
 from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.reach import Reach
 
 #: The server reads a file in pieces of 4 KiB: what is longer continues as another line.
 MAX_LINE_BYTES = 4095
+#: Name and value; None is a bare option.
+Option = tuple[str, str | None]
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
 _PLAIN = re.compile(r"[A-Za-z0-9_.%:/,+-]+")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
@@ -35,13 +36,12 @@ def render_config(
     reach: Reach | None = None,
 ) -> str:
     """Return the text of my.cnf. Raises ValueError if `options` set what the advisor sets."""
-    ours: list[tuple[str, str | None]] = [
+    ours = [
         *location_options(binary, paths),
         ("port", str(port)),
         ("init_file", str(paths.init_file)),
-        *innodb.shutdown_options(is_kept=not fast_shutdown),
-        *(rule for rule in instance_rules(binary) if not (reach and reach.replaces(rule[0]))),
-        *_offered(paths, reach),
+        *innodb.instance_options(fast_shutdown=fast_shutdown, log_dir=paths.log_dir),
+        *network_options(binary, paths, reach),
     ]
     knobs = check_options(options)
     if "local_infile" not in (name for name, _ in knobs):
@@ -49,29 +49,29 @@ def render_config(
     return config_text(ours, knobs)
 
 
-def option_value(value: str) -> str:
-    """A value as it must be written for the server to read back exactly this text."""
-    if _PLAIN.fullmatch(value):
-        return value
-    return '"' + "".join(_ESCAPES.get(letter, letter) for letter in value) + '"'
-
-
-def option_line(name: str, value: str | None) -> str:
-    """One line; None is a bare option."""
-    return name if value is None else f"{name} = {option_value(value)}"
-
-
-def config_text(ours: list[tuple[str, str | None]], knobs: list[tuple[str, str | None]]) -> str:
-    """An option file; the later line wins, so `knobs` must have passed `check_options`."""
+def config_text(ours: list[Option], knobs: list[Option]) -> str:
+    """Return an option file; the later line wins, so `knobs` must have passed `check_options`."""
     lines = ["# Written for one run; changes are lost.", "[mysqld]"]
     lines += [option_line(name, value) for name, value in ours]
     lines += ["# The candidate's settings.", *(option_line(name, value) for name, value in knobs)]
     return "\n".join(lines) + "\n"
 
 
-def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[str, str | None]]:
-    """The options that say where things are."""
-    options: list[tuple[str, str | None]] = []
+def option_line(name: str, value: str | None) -> str:
+    """Return one line; None is a bare option."""
+    return name if value is None else f"{name} = {option_value(value)}"
+
+
+def option_value(value: str) -> str:
+    """Return a value as it must be written for the server to read back exactly this text."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + "".join(_ESCAPES.get(letter, letter) for letter in value) + '"'
+
+
+def location_options(binary: ServerBinary, paths: InstancePaths) -> list[Option]:
+    """Return the options that say where things are, and that nothing else is read or written."""
+    options: list[Option] = []
     if binary.basedir is not None:
         options.append(("basedir", str(binary.basedir)))
         for share in share_folders(binary):
@@ -89,36 +89,48 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
         ("pid_file", str(paths.own_dir / "mysqld.pid")),
         ("log_error", str(paths.error_log)),
     ]
-    if paths.log_dir is not None:
-        options += innodb.log_options(paths.log_dir)
     if binary.flavour is Flavour.MARIADB:  # which has no NULL here
-        options.append(("secure_file_priv", str(paths.tmp_dir)))
+        return [*options, ("secure_file_priv", str(paths.tmp_dir))]
+    options.append(("secure_file_priv", "NULL"))
+    if binary.version >= (8, 0, 0):  # mysqld-auto.cnf must not add to this file
+        options.append(("persisted_globals_load", "OFF"))
+        if binary.flavour is Flavour.PERCONA:  # it writes into directories of its own
+            options.append(("loose_percona_telemetry_disable", "ON"))
     return options
 
 
-def _offered(paths: InstancePaths, reach: Reach | None) -> list[tuple[str, str | None]]:
-    """The options of a server that a load host reaches."""
-    if reach is None:
-        return []
-    offered: list[tuple[str, str | None]] = [("bind_address", reach.address)]
-    if reach.encrypted:
-        offered += [("ssl_cert", str(paths.certificate)), ("ssl_key", str(paths.key))]
-    return offered
+def network_options(
+    binary: ServerBinary, paths: InstancePaths, reach: Reach | None = None
+) -> list[Option]:
+    """Return the options that decide who reaches the server; without a `reach` loopback only."""
+    options: list[Option] = [
+        ("bind_address", reach.address if reach else "127.0.0.1"),
+        ("skip_name_resolve", None),  # accounts go by address
+        ("server_id", "1"),  # 5.7 refuses log_bin without one
+    ]
+    is_mysql = binary.flavour is not Flavour.MARIADB
+    if is_mysql and binary.version >= (8, 0, 11):  # a second port, for the X protocol
+        options.append(("loose_mysqlx", "OFF"))
+    if reach and reach.encrypted:
+        return [*options, ("ssl_cert", str(paths.certificate)), ("ssl_key", str(paths.key))]
+    # MySQL 8.4 no longer knows skip_ssl; MariaDB switches TLS on by itself since 11.4.
+    is_newer = is_mysql and binary.version >= (8, 0, 16)
+    return [*options, ("tls_version", "") if is_newer else ("skip_ssl", None)]
 
 
 def share_folders(binary: ServerBinary) -> list[Path]:
-    """Where packages and tarballs keep messages and system-table scripts, likeliest first."""
+    """Return where messages and system-table scripts of a package may be, likeliest first."""
     root = binary.basedir or binary.path.resolve().parent.parent
     return [root / "share" / "mysql", root / "share" / "mariadb", root / "share"]
 
 
-def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | None]]:
-    """Normalised (name, value) pairs; ValueError for a name or value that has no place here.
+def check_options(options: Mapping[str, str | None]) -> list[Option]:
+    """Return normalised options; ValueError for a name or value that has no place here.
 
     The last guard before a file that a server reads: one that is reached means that a gate above
     is broken.
     """
-    checked: list[tuple[str, str | None]] = []
+    checked: list[Option] = []
     for given, value in options.items():
         name = given.strip().lower().replace("-", "_")
         if not _NAME.fullmatch(name):
@@ -138,8 +150,8 @@ def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | No
     return checked
 
 
-def _binary_log(name: str, value: str | None) -> tuple[str, str | None]:
-    """log_bin as the variable it is read back as (ON/OFF).
+def _binary_log(name: str, value: str | None) -> Option:
+    """Return log_bin as the variable it is read back as (ON/OFF).
 
     In an option file its value is a file name: `log_bin = OFF` would log to a file called OFF.
     """

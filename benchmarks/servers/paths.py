@@ -4,81 +4,35 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.handover import give
+from benchmarks.ownership import delete, give
 from benchmarks.processes.users import server_user
 
-OWN = "own"  # the folder that is the server's
 
-
-@dataclass(frozen=True)
 class InstancePaths:
     """Where one instance keeps what; every path absolute.
 
     `run_dir` is ours: the server can neither replace its my.cnf nor put a link where we write.
+    Only `own_dir` in it is the server's. `log_dir` is for the redo log.
     """
 
-    data_dir: Path
-    run_dir: Path
-    log_dir: Path | None = None
-    socket_name: str = field(default_factory=lambda: f"{secrets.token_hex(4)}.sock")
-
-    @property
-    def config(self) -> Path:
-        """The file named by --defaults-file."""
-        return self.run_dir / "my.cnf"
-
-    @property
-    def init_file(self) -> Path:
-        """SQL that makes the accounts; exists only while the server starts."""
-        return self.run_dir / "init.sql"
-
-    @property
-    def own_dir(self) -> Path:
-        """Folder for files outside of the data directory: the server's only part of `run_dir`."""
-        return self.run_dir / OWN
-
-    @property
-    def error_log(self) -> Path:
-        """The server's error log."""
-        return self.own_dir / "error.log"
-
-    @property
-    def console(self) -> Path:
-        """File for the output before the server opens its error log; we open it."""
-        return self.run_dir / "console.log"
-
-    @property
-    def socket(self) -> Path:
-        """The server's Unix socket; its folder is private to us and the server."""
-        return self.own_dir / self.socket_name
-
-    @property
-    def socket_from_data(self) -> str:
-        """The socket's path from the data directory, where mysqld runs.
-
-        An absolute path may be longer than the 107 bytes of sockaddr_un.
-        """
-        return os.path.relpath(self.socket, self.data_dir)
-
-    @property
-    def certificate(self) -> Path:
-        """The certificate of a server that is reached over TLS."""
-        return self.run_dir / "server-cert.pem"
-
-    @property
-    def key(self) -> Path:
-        """Its private key."""
-        return self.run_dir / "server-key.pem"
-
-    @property
-    def tmp_dir(self) -> Path:
-        """The server's temporary files, and the only place LOAD DATA may read on MariaDB."""
-        return self.own_dir / "tmp"
+    def __init__(
+        self, data_dir: Path, run_dir: Path, log_dir: Path | None = None, socket_name: str = ""
+    ) -> None:
+        self.data_dir, self.run_dir, self.log_dir = data_dir, run_dir, log_dir
+        self.config = run_dir / "my.cnf"
+        self.init_file = run_dir / "init.sql"  # makes the accounts while the server starts
+        self.console = run_dir / "console.log"  # output before the server opens its error log
+        self.certificate = run_dir / "server-cert.pem"
+        self.key = run_dir / "server-key.pem"
+        self.own_dir = run_dir / "own"
+        self.error_log = self.own_dir / "error.log"
+        self.tmp_dir = self.own_dir / "tmp"
+        self.socket = self.own_dir / (socket_name or f"{secrets.token_hex(4)}.sock")
+        # From where mysqld runs: an absolute path may be longer than 107 bytes of sockaddr_un.
+        self.socket_from_data = os.path.relpath(self.socket, data_dir)
 
 
 def make_run_dir(paths: InstancePaths) -> None:
@@ -92,7 +46,7 @@ def make_run_dir(paths: InstancePaths) -> None:
 
 
 def open_console(paths: InstancePaths) -> IO[bytes]:
-    """The file that takes what the server prints."""
+    """Open the file that takes what the server prints."""
     return open(paths.console, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 

@@ -1,9 +1,4 @@
-"""A server that another machine's driver reaches: on which address, for whom, and how encrypted.
-
-Without a `Reach` a server listens on loopback only. With one it listens on the one address that
-the host's administrator named, and its driver's account exists for the load host's address
-alone.
-"""
+"""A server that a driver on another machine reaches: on which address, for whom, encrypted."""
 
 from __future__ import annotations
 
@@ -11,6 +6,7 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from benchmarks.errors import BenchmarkError
 
@@ -25,11 +21,11 @@ class NotReachable(BenchmarkError, code="not_reachable"):
 
 @dataclass(frozen=True)
 class Reach:
-    """How a load host reaches a server.
+    """How a load host reaches a server, which without a `Reach` listens on loopback only.
 
-    `address` is this host's, `client` the load host's as this host sees it, both as numbers.
-    `port` 0 takes a free one. With `encrypted` the account can log in over TLS only.
-    Raises NotReachable for an address that must not be used.
+    `address` is this host's, named by its administrator, `client` the load host's as this host
+    sees it, both as numbers. `port` 0 takes a free one. With `encrypted` the account can log in
+    over TLS only. Raises NotReachable for an address that must not be used.
     """
 
     address: str
@@ -41,12 +37,6 @@ class Reach:
         check_own_address(self.address)
         _parse(self.client)
 
-    def replaces(self, option: str) -> bool:
-        """Whether an option of a server on loopback gives way."""
-        return option == "bind_address" or (
-            self.encrypted and option in ("tls_version", "skip_ssl")
-        )
-
     @property
     def require_clause(self) -> str:
         """Clause of CREATE USER about encryption, with the blank before it."""
@@ -54,7 +44,7 @@ class Reach:
 
 
 def check_own_address(text: str) -> Address:
-    """An address on which a server may be offered.
+    """Return an address on which a server may be offered.
 
     Never all addresses of the host, and never one that the internet may route to. Raises
     NotReachable; it is also raised when this host does not have the address.
@@ -72,21 +62,19 @@ def check_own_address(text: str) -> Address:
             "their own; name an address of a private network"
         )
     try:
-        with socket.socket(_family(address), socket.SOCK_STREAM) as probe:
-            probe.bind((text, 0))
+        free_port(text)
     except OSError as error:
         raise NotReachable(f"this host does not have the address {text}: {error}") from error
     return address
 
 
 def own_address_towards(other: str) -> str:
-    """This host's address from which it would reach `other`; no packet is sent.
+    """Return this host's address from which it would reach `other`; no packet is sent.
 
     Raises NotReachable when there is no route.
     """
-    address = _parse(other)
     try:
-        with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
+        with socket.socket(_family(_parse(other)), socket.SOCK_DGRAM) as probe:
             probe.connect((other, 9))
             found: str = probe.getsockname()[0]
     except OSError as error:
@@ -94,8 +82,15 @@ def own_address_towards(other: str) -> str:
     return found
 
 
-@dataclass(frozen=True)
-class Certificate:
+def free_port(address: str = "127.0.0.1") -> int:
+    """Return a TCP port of that address that is free at this moment; raises OSError."""
+    with socket.socket(_family(_parse(address)), socket.SOCK_STREAM) as probe:
+        probe.bind((address, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Certificate(NamedTuple):
     """A key and its certificate, which is its own authority: whoever has it trusts it alone."""
 
     certificate: str
@@ -103,8 +98,8 @@ class Certificate:
 
 
 def make_certificate(address: str) -> Certificate:
-    """A fresh certificate for a server on that address, as PEM; for one run only."""
-    # Late imports: whoever starts a server imports this module, and few need a certificate.
+    """Make a fresh certificate for a server on that address, as PEM; for one run only."""
+    # Late imports: everything that reads a config imports this module.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -129,9 +124,8 @@ def make_certificate(address: str) -> Certificate:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    return Certificate(
-        certificate.public_bytes(serialization.Encoding.PEM).decode(), private.decode()
-    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    return Certificate(pem.decode(), private.decode())
 
 
 def _parse(text: str) -> Address:

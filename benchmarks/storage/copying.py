@@ -12,7 +12,7 @@ from typing import IO
 
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.walking import open_plain
+from benchmarks.ownership import open_plain
 from benchmarks.storage.reserve import require_room
 
 _FICLONE = 0x40049409  # _IOW(0x94, 9, int) of linux/fs.h

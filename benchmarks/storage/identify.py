@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceFull, DeviceUnusable
-from benchmarks.host.files import HostFiles
-from benchmarks.host.mounts import mount_of, read_mounts
-from benchmarks.ownership.ours import check_ours
+from benchmarks.host.files import HostFiles, mount_of, read_mounts
+from benchmarks.ownership import check_ours
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.storage.reserve import room_of

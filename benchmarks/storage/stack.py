@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.host.files import HostFiles, read_text
-from benchmarks.host.mounts import Mount, mount_of
+from benchmarks.host.files import HostFiles, Mount, mount_of, read_text
 from benchmarks.storage.disk import device_name, read_disk, size_bytes
 from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind, Transport

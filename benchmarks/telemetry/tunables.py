@@ -22,7 +22,7 @@ def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
     changes them and not by themselves; what does (free memory, the clock rate) is not here.
     """
     cpu = sys_root / "devices/system/cpu"
-    limits, cpus = [found.limit for found in memory_limits(proc_root)], cpu_limit(proc_root)
+    limits, cpus = [limit for limit, _ in memory_limits(proc_root)], cpu_limit(proc_root)
     return {
         "cpu_governor": _governors(cpu),
         "cpu_boost": _boost(cpu),

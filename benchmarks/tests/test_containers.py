@@ -17,9 +17,9 @@ from typing import IO
 
 import pytest
 
-from benchmarks.ownership.held import held_folder, is_free
-from benchmarks.processes.identity import find_by_argument
-from benchmarks.servers.leftovers import defaults_argument, sweep_folders
+from benchmarks.ownership import held_folder, is_free
+from benchmarks.processes.orphans import find_by_argument
+from benchmarks.servers.running import defaults_argument, sweep_folders
 from benchmarks.storage.layout import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ import json, sys, time
 from pathlib import Path
 from benchmarks.probe.workspace import workspace
 from benchmarks.servers.trial import _trial_dir
-from benchmarks.ownership.held import held_folder, is_free
+from benchmarks.ownership import held_folder, is_free
 
 device = Path(sys.argv[1])
 run_dir = device / "oltp-advisor" / "runs" / "run-7"
@@ -103,7 +103,7 @@ def test_a_server_of_a_container_with_the_same_path_is_not_ended_in_its_place(
     with container(wait, argument) as (process, words):
         words.readline()
         # `unshare` itself is outside
-        assert find_by_argument({argument}) == [(process.pid, argument)]
+        assert [found.pid for found in find_by_argument({argument})] == [process.pid]
 
 
 # A time namespace of its own, so that nobody who measures on this machine is in the way.

@@ -23,7 +23,7 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.errors import DeviceFull, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.held import held_folder
+from benchmarks.ownership import held_folder
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable
 

@@ -10,6 +10,7 @@ from unittest.mock import MagicMock
 import psutil
 import pytest
 
+from benchmarks import ownership
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.source import Dataset
 from benchmarks.errors import DeviceUnusable, RunFailed
@@ -18,7 +19,6 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership import handover
 from benchmarks.probe.workspace import file_size
 from benchmarks.processes import child
 from benchmarks.servers import datadir, paths, running
@@ -165,7 +165,7 @@ def test_a_server_that_cannot_even_write_its_log_on_a_full_disk_is_not_refused_f
         with ReserveWatch([place], lambda: False) as watch:
             (place / "of another").write_bytes(b"x" * 7 * MIB)
             try:
-                running._wait_until_ready(ended_at_once, 0.0, 0.0, watch.should_stop)
+                running._answers(ended_at_once, watch.should_stop)
             finally:
                 (place / "of another").unlink()
 
@@ -178,7 +178,7 @@ def test_neither_is_one_that_cannot_make_a_data_directory(
     mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     place = mount_tmpfs("size=10m")
-    for module in (child, handover, paths):
+    for module in (child, ownership, paths):
         monkeypatch.setattr(module, "server_user", lambda: None)
     program = tmp_path / "mysqld"
     program.write_text(f"#!/bin/sh\nhead -c 7M /dev/zero > {place}/rows\nexit 1\n")

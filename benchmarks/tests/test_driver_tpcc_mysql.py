@@ -15,7 +15,7 @@ from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes import kills
+from benchmarks.processes import child
 
 RECORDED = Path(__file__).with_name("recorded")
 TARGET = Target("127.0.0.1", 3306, "tpcc", "correct-horse", database="tpcc")
@@ -154,7 +154,7 @@ def test_one_that_the_kernel_ended_for_want_of_memory_says_so(
     vmstat = tmp_path / "vmstat"
     vmstat.write_text("oom_kill 4\n")
     vmstat.chmod(0o666)
-    monkeypatch.setattr(kills, "VMSTAT", vmstat)
+    monkeypatch.setattr(child, "VMSTAT", vmstat)
     with pytest.raises(RunFailed) as failed:
         replay(f"head -n 40 tpcc_start-ok.txt; echo oom_kill 5 > {vmstat}; kill -KILL $$")
     assert failed.value.outcome is Outcome.OUT_OF_MEMORY

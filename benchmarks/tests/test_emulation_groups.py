@@ -15,7 +15,7 @@ from benchmarks.emulation.groups import PREFIX, Disk, Group, disks_behind, sweep
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import EmulationUnavailable
 from benchmarks.host import cgroups
-from benchmarks.ownership.held import hold
+from benchmarks.ownership import hold
 
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=100, memory_bytes=420_000_000)
 DATA = Path("/data")
@@ -195,7 +195,7 @@ def test_v2_without_delegation_is_refused_with_what_stood_in_the_way(v2: Kernel)
         pytest.fail("it must not begin")
     v2_group(v2, "", "cpu io memory", "memory")
     reason = why_unavailable(HDD, [DATA])
-    assert "unit/worker does not have io itself" in reason
+    assert "unit/worker: it does not have all of these controllers" in reason
     assert "did not take them" in reason  # the fake root takes no controllers
     assert "delegated cgroup" in reason
     assert v2.groups() == []
@@ -217,7 +217,7 @@ def test_what_stands_in_the_way_is_the_reason(v1: Kernel, monkeypatch: pytest.Mo
 
 def test_the_named_cgroup_is_the_only_one(v1: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADVISOR_CGROUP", "/mine")
-    assert "there is no cgroup" in why_unavailable(HDD, [DATA])
+    assert "there is no such cgroup" in why_unavailable(HDD, [DATA])
     for tree in V1_FILES:
         (v1.root / tree / "mine").mkdir()
     with emulated_device(HDD, [DATA], run="a"):

@@ -27,10 +27,10 @@ from benchmarks.emulation.groups import Disk, sweep_cgroups
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.walking import forget_cached
-from benchmarks.processes.identity import command_line
+from benchmarks.ownership import forget_cached
+from benchmarks.processes.orphans import find_by_argument
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.running import running_server
+from benchmarks.servers.running import defaults_argument, running_server
 from benchmarks.tests.quick import QUICK
 
 pytestmark = pytest.mark.slow
@@ -386,7 +386,7 @@ def test_nothing_is_left_of_a_killed_worker(
             worker.kill()
     assert set(sweep_cgroups()) >= set(left)
     assert groups_of("killed", owner=worker.pid) == []
-    assert command_line(pid) == []
+    assert find_by_argument({defaults_argument(server_tmp / "run")}) == []
 
 
 def mine(run: str, owner: int | None = None) -> str:

@@ -21,7 +21,7 @@ from benchmarks.datasets import rows
 from benchmarks.datasets.loading import Batch, load_rows
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes import kills
+from benchmarks.processes import child
 from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
@@ -45,9 +45,9 @@ def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
 
     def kill_them() -> bool:
         vmstat.write_text(f"oom_kill {count}\n")
-        for child in psutil.Process().children(recursive=True):
-            if any("row_loader" in word for word in child.cmdline()):
-                child.send_signal(Signals[f"SIG{signal}"])
+        for process in psutil.Process().children(recursive=True):
+            if any("row_loader" in word for word in process.cmdline()):
+                process.send_signal(Signals[f"SIG{signal}"])
         return False
 
     with socket.socket(socket.AF_UNIX) as listening:
@@ -63,7 +63,7 @@ def vmstat(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = server_tmp / "vmstat"
     path.write_text("oom_kill 4\n")
     path.chmod(0o666)
-    monkeypatch.setattr(kills, "VMSTAT", path)
+    monkeypatch.setattr(child, "VMSTAT", path)
     return path
 
 

@@ -30,12 +30,11 @@ from benchmarks.engines import innodb
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.child import run
-from benchmarks.processes.identity import find_by_argument
+from benchmarks.processes.orphans import find_by_argument
 from benchmarks.processes.users import server_user, tool, uid_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.leftovers import defaults_argument
-from benchmarks.servers.running import running_server
+from benchmarks.servers.running import defaults_argument, running_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -136,7 +135,7 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
         heard.add(fraction, phase)
         if heard.has_rows:
             (run_dir,) = device.glob("datasets/*.loading-*/run")
-            for pid, _ in find_by_argument({defaults_argument(run_dir)}):
+            for pid in [server.pid for server in find_by_argument({defaults_argument(run_dir)})]:
                 os.kill(pid, sent)
 
     with pytest.raises(RunFailed, match=said) as caught:

@@ -16,7 +16,7 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.outcomes import Outcome
-from benchmarks.processes import kills
+from benchmarks.processes import child
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.quick import unhurried
 
@@ -28,7 +28,7 @@ def none_is_killed_for_lack_of_memory(monkeypatch: pytest.MonkeyPatch, tmp_path:
     """The kernel counts them on all of the host, where other tests run out of memory meanwhile."""
     there = tmp_path / "vmstat"
     there.write_text("oom_kill 1\n")
-    monkeypatch.setattr(kills, "VMSTAT", there)
+    monkeypatch.setattr(child, "VMSTAT", there)
 
 
 def servers_of(plan: Plan) -> list[psutil.Process]:

@@ -12,9 +12,10 @@ import pytest
 from benchmarks.emulation.device import emulated_device, why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.host import cgroups
-from benchmarks.host.memory import available_memory, host_memory, memory_budget
+from benchmarks.host.cgroups import available_memory, host_memory, memory_budget
 
 MIB = 1024**2
+NO_LIMIT = str(2**63 - 4096)
 ROOT = Path(__file__).resolve().parents[2]
 
 # Mounts as recorded in /proc/self/mountinfo: a folder of the tree and what is mounted there.
@@ -32,7 +33,7 @@ def show(
     monkeypatch: pytest.MonkeyPatch,
     mounts: dict[str, tuple[str, str, str]],
     own: str,
-    files: dict[str, str],
+    files: dict[str, int | str],
 ) -> None:
     """A host with these trees mounted, on which this process is in these groups."""
     tree, proc = tmp_path / "cgroup", tmp_path / "proc" / "self"
@@ -51,39 +52,33 @@ def show(
     for name, text in files.items():
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n")
+        path.write_text(f"{text * MIB if isinstance(text, int) else text}\n")
 
 
 @pytest.mark.parametrize(
     ("mounts", "own", "files", "expected"),
     [
         # version 2: a service, a container that is its own top, limits above and below
-        (V2, "0::/a/b\n", {"a/b/memory.max": f"{64 * MIB}"}, 64),
-        (V2, "0::/\n", {"memory.max": f"{96 * MIB}"}, 96),
-        (V2, "0::/a/b\n", {"a/memory.max": f"{32 * MIB}", "a/b/memory.max": f"{64 * MIB}"}, 32),
-        (V2, "0::/a/b/c\n", {"a/memory.max": f"{32 * MIB}", "a/b/c/memory.max": "max"}, 32),
-        (V2, "0::/a\n", {"a/memory.max": "max", "b/memory.max": f"{MIB}"}, None),
-        (DOCKER_V2, "0::/docker/0a1b/in\n", {"in/memory.max": f"{24 * MIB}"}, 24),
+        (V2, "0::/a/b\n", {"a/b/memory.max": 64}, 64),
+        (V2, "0::/\n", {"memory.max": 96}, 96),
+        (V2, "0::/a/b\n", {"a/memory.max": 32, "a/b/memory.max": 64}, 32),
+        (V2, "0::/a/b/c\n", {"a/memory.max": 32, "a/b/c/memory.max": "max"}, 32),
+        (V2, "0::/a\n", {"a/memory.max": "max", "b/memory.max": 1}, None),
+        (DOCKER_V2, "0::/docker/0a1b/in\n", {"in/memory.max": 24}, 24),
         # version 1
-        (V1, "4:memory:/a\n3:cpu:/\n", {"memory/a/memory.limit_in_bytes": f"{16 * MIB}"}, 16),
+        (V1, "4:memory:/a\n3:cpu:/\n", {"memory/a/memory.limit_in_bytes": 16}, 16),
         (
             V1,
             "4:cpu,memory:/a/b\n",
-            {
-                "memory/a/memory.limit_in_bytes": f"{8 * MIB}",
-                "memory/a/b/memory.limit_in_bytes": f"{2**63 - 4096}",
-            },
+            {"memory/a/memory.limit_in_bytes": 8, "memory/a/b/memory.limit_in_bytes": NO_LIMIT},
             8,
         ),
-        (V1, "4:memory:/a\n", {"memory/a/memory.limit_in_bytes": f"{2**63 - 4096}"}, None),
-        (DOCKER, "4:memory:/docker/0a1b\n", {"memory/memory.limit_in_bytes": f"{48 * MIB}"}, 48),
+        (V1, "4:memory:/a\n", {"memory/a/memory.limit_in_bytes": NO_LIMIT}, None),
+        (DOCKER, "4:memory:/docker/0a1b\n", {"memory/memory.limit_in_bytes": 48}, 48),
         (
             DOCKER,
             "4:memory:/docker/0a1b/job\n",
-            {
-                "memory/memory.limit_in_bytes": f"{48 * MIB}",
-                "memory/job/memory.limit_in_bytes": f"{12 * MIB}",
-            },
+            {"memory/memory.limit_in_bytes": 48, "memory/job/memory.limit_in_bytes": 12},
             12,
         ),
         # both: the tree that has the controller counts
@@ -91,9 +86,9 @@ def show(
             HYBRID,
             "4:memory:/jobs/7\n0::/user.slice\n",
             {
-                "memory/jobs/memory.limit_in_bytes": f"{40 * MIB}",
+                "memory/jobs/memory.limit_in_bytes": 40,
                 "memory/jobs/7/memory.usage_in_bytes": "0",
-                "unified/user.slice/memory.max": f"{MIB}",
+                "unified/user.slice/memory.max": 1,
             },
             40,
         ),
@@ -108,7 +103,7 @@ def test_the_smallest_limit_counts(
     monkeypatch: pytest.MonkeyPatch,
     mounts: dict[str, tuple[str, str, str]],
     own: str,
-    files: dict[str, str],
+    files: dict[str, int | str],
     expected: int | None,
 ) -> None:
     show(tmp_path, monkeypatch, mounts, own, files)
@@ -123,10 +118,10 @@ def test_the_smallest_limit_counts(
             V2,
             "0::/a/b\n",
             {
-                "a/memory.max": f"{100 * MIB}",
-                "a/memory.current": f"{90 * MIB}",
-                "a/b/memory.max": f"{64 * MIB}",
-                "a/b/memory.current": f"{8 * MIB}",
+                "a/memory.max": 100,
+                "a/memory.current": 90,
+                "a/b/memory.max": 64,
+                "a/b/memory.current": 8,
             },
             10,
         ),
@@ -135,8 +130,8 @@ def test_the_smallest_limit_counts(
             V2,
             "0::/a\n",
             {
-                "a/memory.max": f"{100 * MIB}",
-                "a/memory.current": f"{99 * MIB}",
+                "a/memory.max": 100,
+                "a/memory.current": 99,
                 "a/memory.stat": f"anon {9 * MIB}\nactive_file {30 * MIB}\n"
                 f"inactive_file {60 * MIB}",
             },
@@ -146,18 +141,13 @@ def test_the_smallest_limit_counts(
             V1,
             "4:memory:/a\n",
             {
-                "memory/a/memory.limit_in_bytes": f"{50 * MIB}",
-                "memory/a/memory.usage_in_bytes": f"{30 * MIB}",
+                "memory/a/memory.limit_in_bytes": 50,
+                "memory/a/memory.usage_in_bytes": 30,
                 "memory/a/memory.stat": f"inactive_file {MIB}\ntotal_inactive_file {5 * MIB}",
             },
             25,
         ),
-        (
-            V2,
-            "0::/a\n",
-            {"a/memory.max": f"{10 * MIB}", "a/memory.current": f"{11 * MIB}"},
-            0,
-        ),
+        (V2, "0::/a\n", {"a/memory.max": 10, "a/memory.current": 11}, 0),
     ],
 )
 def test_available_is_what_is_left_below_every_limit(
@@ -165,7 +155,7 @@ def test_available_is_what_is_left_below_every_limit(
     monkeypatch: pytest.MonkeyPatch,
     mounts: dict[str, tuple[str, str, str]],
     own: str,
-    files: dict[str, str],
+    files: dict[str, int | str],
     expected: int,
 ) -> None:
     show(tmp_path, monkeypatch, mounts, own, files)
@@ -188,7 +178,7 @@ def test_a_child_in_a_nested_group_of_this_kernel_sees_the_limit_above_it() -> N
     limited = EmulationProfile("native", memory_bytes=256 * MIB)
     if reason := why_unavailable(limited, []):
         pytest.skip(f"no memory limit can be set here: {reason}")
-    code = "import benchmarks.host.memory as m; print(m.memory_budget(), m.available_memory())"
+    code = "import benchmarks.host.cgroups as m; print(m.memory_budget(), m.available_memory())"
     with emulated_device(limited, [], run="budget") as limits:
         assert limits is not None
         (group,) = limits.groups

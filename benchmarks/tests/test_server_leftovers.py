@@ -1,4 +1,4 @@
-"""No mysqld survives its worker, and a sweep touches nothing that is in use or not ours."""
+"""Nothing outlives its worker or its job, and a sweep touches nothing in use or not ours."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from benchmarks.ownership.held import held_folder
-from benchmarks.processes.identity import (
-    command_line,
-    find_by_argument,
-)
-from benchmarks.processes.users import launcher
-from benchmarks.servers import leftovers
+from benchmarks.ownership import held_folder
+from benchmarks.processes import orphans
+from benchmarks.processes.orphans import end_by_argument, find_by_argument, none_left_behind
+from benchmarks.servers import running
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.leftovers import defaults_argument, end_servers, sweep_folders
+from benchmarks.servers.running import defaults_argument, end_servers, sweep_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import sys, time
 from pathlib import Path
-from benchmarks.ownership.held import held_folder
+from benchmarks.ownership import held_folder
 from benchmarks.processes import child
 from benchmarks.servers.binary import identify
 from benchmarks.servers.running import running_server
@@ -63,7 +61,7 @@ def run_dir(server_tmp: Path) -> Iterator[Path]:
 
 
 def servers_of(run_dir: Path) -> list[int]:
-    return [pid for pid, _ in find_by_argument({defaults_argument(run_dir)})]
+    return [server.pid for server in find_by_argument({defaults_argument(run_dir)})]
 
 
 def gone(run_dir: Path, within_s: float = 5.0) -> bool:
@@ -144,7 +142,7 @@ def test_nobody_gets_a_folder_while_it_is_swept(
             pass
         return True
 
-    monkeypatch.setattr(leftovers, "end_servers", meanwhile)
+    monkeypatch.setattr(running, "end_servers", meanwhile)
     assert sweep_folders(tmp_path) == [left]
 
 
@@ -155,12 +153,12 @@ def test_a_server_that_cannot_be_ended_is_tried_again_next_time(
     run_dir.mkdir(parents=True)
 
     def not_permitted(*_: object) -> None:
-        raise PermissionError
+        raise psutil.AccessDenied
 
     argument = defaults_argument(run_dir)
     with subprocess.Popen([sys.executable, "-c", "input()", argument], stdin=-1) as server:
         with monkeypatch.context() as patch:
-            patch.setattr(signal, "pidfd_send_signal", not_permitted)
+            patch.setattr(psutil.Process, "kill", not_permitted)
             assert sweep_folders(server_tmp) == []
         assert run_dir.exists()
         assert end_servers(run_dir.parent)
@@ -188,14 +186,41 @@ def test_sweeps_may_meet(server_tmp: Path) -> None:
     assert not any(run.exists() for run in runs)
 
 
-@pytest.mark.long
-def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> None:
-    argument = defaults_argument(server_tmp)
-    command = [*launcher(None), "/bin/sh", "-c", "read line", argument]
-    for _ in range(50):
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
-            try:
-                # What looks at all processes asks this of each.
-                assert argument in command_line(child.pid)
-            finally:
-                child.kill()
+# Its main thread ends, the other goes on.
+HALF_DEAD = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_only_what_the_block_left_behind_is_ended() -> None:
+    with subprocess.Popen(["sleep", "60"]) as earlier:
+        try:
+            with none_left_behind():
+                leaves_one = ["sh", "-c", "sleep 60 >&2 & echo $!"]
+                left = int(subprocess.check_output(leaves_one, stderr=subprocess.DEVNULL))
+                assert psutil.pid_exists(left)
+            assert earlier.poll() is None
+            assert not psutil.pid_exists(left)
+        finally:
+            earlier.kill()
+
+
+def test_a_process_whose_main_thread_is_a_zombie_is_killed_with_its_last_thread() -> None:
+    with none_left_behind():
+        half_dead = subprocess.Popen([sys.executable, "-c", HALF_DEAD])
+        while psutil.Process(half_dead.pid).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+    assert not psutil.pid_exists(half_dead.pid)
+    half_dead.wait()
+
+
+def test_a_server_reaped_before_the_signal_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner's parent may fetch its exit status between the look and the signal."""
+    with subprocess.Popen(["sleep", "60"]) as server:
+        found = psutil.Process(server.pid)
+        server.kill()
+    looks = iter([[found], []])
+    monkeypatch.setattr(orphans, "find_by_argument", lambda _: next(looks))
+    assert end_by_argument({"60"})

@@ -19,15 +19,15 @@ import pytest
 
 from benchmarks.errors import DeviceUnusable, NoServerUser, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes.identity import find_by_argument
+from benchmarks.processes.orphans import find_by_argument
 from benchmarks.servers import running
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.paths import InstancePaths
-from benchmarks.servers.running import free_port, running_server
+from benchmarks.servers.reach import free_port
+from benchmarks.servers.running import defaults_argument, running_server
 from benchmarks.tests.quick import QUICK
 
 pytestmark = pytest.mark.server
@@ -47,15 +47,29 @@ def run_dir(server_tmp: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def start(fresh_data_dir: FreshDataDir, run_dir: Path) -> Start:
-    """Starts a server on a fresh data directory."""
+    """Starts a server, on a fresh data directory by default."""
 
     def make(
-        binary: ServerBinary, options: dict[str, str | None], **more: Any
+        binary: ServerBinary,
+        options: dict[str, str | None] | None = None,
+        *,
+        data_dir: Path | None = None,
+        **more: Any,
     ) -> contextlib.AbstractContextManager[ServerInstance]:
-        data_dir = fresh_data_dir(binary)
+        data_dir = data_dir or fresh_data_dir(binary)
+        options = {} if options is None else options
         return running_server(binary, data_dir=data_dir, run_dir=run_dir, options=options, **more)
 
     return make
+
+
+def refusal(
+    error: type[BaseException], match: str | None, server: contextlib.AbstractContextManager[Any]
+) -> Any:
+    """The error that a start ends with."""
+    with pytest.raises(error, match=match) as caught, server:
+        pytest.fail("it must not start")
+    return caught.value
 
 
 def pretend(folder: Path, text: str) -> ServerBinary:
@@ -68,18 +82,12 @@ def pretend(folder: Path, text: str) -> ServerBinary:
 
 
 def test_it_starts_stops_and_starts_again(
-    any_server: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path
+    any_server: ServerBinary, fresh_data_dir: FreshDataDir, start: Start
 ) -> None:
     data_dir = fresh_data_dir(any_server)
     passwords = set()
     for fast in (False, True):
-        with running_server(
-            any_server,
-            data_dir=data_dir,
-            run_dir=run_dir,
-            options=QUICK,
-            fast_shutdown=fast,
-        ) as server:
+        with start(any_server, QUICK, data_dir=data_dir, fast_shutdown=fast) as server:
             assert server.alive()
             passwords.add(server.admin.password)
             with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
@@ -95,10 +103,7 @@ def test_it_starts_stops_and_starts_again(
 def test_an_error_in_the_block_ends_the_server_and_passes_through(
     mariadb_binary: ServerBinary, start: Start
 ) -> None:
-    with (
-        pytest.raises(SystemExit, match="7"),
-        start(mariadb_binary, {}) as server,
-    ):
+    with pytest.raises(SystemExit, match="7"), start(mariadb_binary) as server:
         raise SystemExit(7)
     assert not server.alive()
 
@@ -115,10 +120,7 @@ def test_an_interrupt_before_the_process_is_noted_leaves_none(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "ServerInstance", interrupted)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        start(mariadb_binary, {}),
-    ):
+    with pytest.raises(KeyboardInterrupt), start(mariadb_binary):
         pytest.fail("it must not go on")
 
 
@@ -139,32 +141,20 @@ def test_a_refused_option_is_no_start_with_the_servers_own_words(
     start: Start,
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
-    with (
-        pytest.raises(RunFailed) as caught,
-        start(binary, {**QUICK, **options}),
-    ):
-        pytest.fail("it must not start")
-    assert caught.value.outcome is Outcome.NO_START
-    assert said in str(caught.value)
-    assert said in caught.value.log_tail
-    assert "[Note]" not in caught.value.log_tail
-    assert "[System]" not in caught.value.log_tail
+    failure = refusal(RunFailed, said, start(binary, {**QUICK, **options}))
+    assert failure.outcome is Outcome.NO_START
+    assert said in failure.log_tail
+    assert "[Note]" not in failure.log_tail
+    assert "[System]" not in failure.log_tail
 
 
 def test_an_option_of_ours_is_a_bug_and_starts_nothing(
-    mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path
+    mariadb_binary: ServerBinary, server_tmp: Path, start: Start
 ) -> None:
     (server_tmp / "data").mkdir()
-    with (
-        pytest.raises(ValueError, match="datadir belongs to the instance"),
-        running_server(
-            mariadb_binary,
-            data_dir=server_tmp / "data",
-            run_dir=run_dir,
-            options={"datadir": "/var/lib/mysql"},
-        ),
-    ):
-        pytest.fail("it must not start")
+    options: dict[str, str | None] = {"datadir": "/var/lib/mysql"}
+    server = start(mariadb_binary, options, data_dir=server_tmp / "data")
+    refusal(ValueError, "datadir belongs to the instance", server)
 
 
 @pytest.mark.parametrize(
@@ -176,28 +166,23 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     stop: bool,
     outcome: Outcome,
     server_tmp: Path,
-    run_dir: Path,
+    start: Start,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(running, "FAILED_STOP_S", 0.3)
     binary = pretend(server_tmp, "trap '' TERM; echo waiting; while :; do sleep 0.05; done")
     began = time.monotonic()
-    with (
-        pytest.raises(RunFailed) as caught,
-        running_server(
-            binary,
-            data_dir=server_tmp / "nodata",
-            run_dir=run_dir,
-            options={},
-            deadline_s=deadline_s,
-            should_stop=lambda: stop and time.monotonic() - began > 0.3,
-        ),
-    ):
-        pytest.fail("it does not answer")
-    assert caught.value.outcome is outcome
+    server = start(
+        binary,
+        data_dir=server_tmp / "nodata",
+        deadline_s=deadline_s,
+        should_stop=lambda: stop and time.monotonic() - began > 0.3,
+    )
+    failure = refusal(RunFailed, None, server)
+    assert failure.outcome is outcome
     assert time.monotonic() - began < 25
     if outcome is Outcome.TIMED_OUT:
-        assert caught.value.log_tail == "waiting"
+        assert failure.log_tail == "waiting"
 
 
 def test_a_port_that_was_snatched_away_costs_one_more_start(
@@ -217,7 +202,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
             assert server.variables()["port"] == str(free)
 
 
-def test_ports_are_not_tried_for_ever(server_tmp: Path, run_dir: Path) -> None:
+def test_ports_are_not_tried_for_ever(server_tmp: Path, start: Start) -> None:
     starts = server_tmp / "starts"
     starts.touch()
     starts.chmod(0o666)
@@ -226,17 +211,9 @@ def test_ports_are_not_tried_for_ever(server_tmp: Path, run_dir: Path) -> None:
         f"echo x >> {starts}\n"
         "echo '[ERROR] Can not start server: Bind on TCP/IP port: Address already in use'\nexit 1",
     )
-    with (
-        pytest.raises(RunFailed, match="Address already in use") as caught,
-        running_server(
-            binary,
-            data_dir=server_tmp / "nodata",
-            run_dir=run_dir,
-            options={},
-        ),
-    ):
-        pytest.fail("it must not start")
-    assert caught.value.outcome is Outcome.NO_START
+    server = start(binary, data_dir=server_tmp / "nodata")
+    failure = refusal(RunFailed, "Address already in use", server)
+    assert failure.outcome is Outcome.NO_START
     assert starts.read_text() == "x\n" * 4
 
 
@@ -257,7 +234,7 @@ def test_the_redo_log_lives_in_its_own_directory(
     any_server: ServerBinary,
     fresh_data_dir: FreshDataDir,
     server_tmp: Path,
-    run_dir: Path,
+    start: Start,
 ) -> None:
     data_dir, log_dir = fresh_data_dir(any_server), server_tmp / "redo"
     log_dir.mkdir()
@@ -265,13 +242,7 @@ def test_the_redo_log_lives_in_its_own_directory(
     assert moved
     for path in moved:
         shutil.move(path, log_dir)
-    with running_server(
-        any_server,
-        data_dir=data_dir,
-        run_dir=run_dir,
-        log_dir=log_dir,
-        options=QUICK,
-    ) as server:
+    with start(any_server, QUICK, data_dir=data_dir, log_dir=log_dir) as server:
         assert Path(server.variables()["innodb_log_group_home_dir"]) == log_dir
         opened = [Path(file.path) for file in psutil.Process(server.pid).open_files()]
         assert [path for path in opened if log_dir in path.parents]
@@ -284,7 +255,7 @@ def test_a_data_directory_whose_server_was_killed_is_not_kept(
     reason = "shutting down was ended by SIGKILL, which we did not send"
     with (
         pytest.raises(RunFailed, match=reason) as caught,
-        start(mariadb_binary, {}, fast_shutdown=False) as server,
+        start(mariadb_binary, fast_shutdown=False) as server,
     ):
         os.kill(server.pid, signal.SIGKILL)
     assert caught.value.outcome is Outcome.LOST
@@ -328,7 +299,7 @@ def test_root_has_no_empty_password_from_the_first_moment(
     data_dir = fresh_data_dir(any_server)
     thread.start()
     try:
-        with running_server(any_server, data_dir=data_dir, run_dir=run_dir, options=QUICK):
+        with start(any_server, QUICK, data_dir=data_dir):
             deadline = time.monotonic() + 30  # on a busy host an answer takes a while
             while not answers & refused and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -340,16 +311,11 @@ def test_root_has_no_empty_password_from_the_first_moment(
 
 
 def test_a_data_directory_is_made_as_requested(
-    mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path
+    mariadb_binary: ServerBinary, server_tmp: Path, start: Start
 ) -> None:
     data_dir = server_tmp / "small-pages"
     create_data_dir(mariadb_binary, data_dir, options={"innodb_page_size": "8k"})
-    with running_server(
-        mariadb_binary,
-        data_dir=data_dir,
-        run_dir=run_dir,
-        options={"innodb_page_size": "8k"},
-    ) as server:
+    with start(mariadb_binary, {"innodb_page_size": "8k"}, data_dir=data_dir) as server:
         assert server.variables()["innodb_page_size"] == "8192"
     with pytest.raises(FileExistsError):
         create_data_dir(mariadb_binary, data_dir)
@@ -383,40 +349,23 @@ class TestAsRoot:
     def test_without_the_server_user_nothing_is_started(
         self,
         server_tmp: Path,
-        run_dir: Path,
+        start: Start,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         marker = server_tmp / "ran"
         binary = pretend(server_tmp, f"touch {marker}")
         for user, said in (("no-such-user", "no system user"), ("root", "never run as root")):
             monkeypatch.setenv("ADVISOR_SERVER_USER", user)
-            with (
-                pytest.raises(NoServerUser, match=said),
-                running_server(
-                    binary,
-                    data_dir=server_tmp / "nodata",
-                    run_dir=run_dir,
-                    options={},
-                ),
-            ):
-                pytest.fail("it must not start")
+            refusal(NoServerUser, said, start(binary, data_dir=server_tmp / "nodata"))
         assert not marker.exists()
 
     def test_a_folder_that_the_user_cannot_enter_is_named(
-        self, mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path
+        self, mariadb_binary: ServerBinary, server_tmp: Path, start: Start
     ) -> None:
         closed = server_tmp / "closed"
         closed.mkdir(mode=0o700)
         (closed / "data").mkdir()
-        with (
-            pytest.raises(DeviceUnusable, match=f"cannot enter {closed}$"),
-            running_server(
-                mariadb_binary,
-                data_dir=closed / "data",
-                run_dir=run_dir,
-                options={},
-            ),
-        ):
-            pytest.fail("it must not start")
+        server = start(mariadb_binary, data_dir=closed / "data")
+        refusal(DeviceUnusable, f"cannot enter {closed}$", server)
         with pytest.raises(DeviceUnusable, match=f"cannot enter {closed}$"):
             create_data_dir(mariadb_binary, closed / "new")

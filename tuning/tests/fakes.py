@@ -61,7 +61,7 @@ def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
 
 def started(_binary: ServerBinary, options: dict[str, str], **_: Any) -> Trial:
     """A trial start after which every variable is as it was asked for."""
-    return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+    return Trial(variables=dict(options), log_tail="", seconds=1.0)
 
 
 @pytest.fixture

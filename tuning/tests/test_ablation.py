@@ -285,7 +285,7 @@ def test_a_line_without_which_the_server_does_not_start_is_kept(
     def refuses(_binary: Any, options: Mapping[str, str], **_: Any) -> Trial:
         if "innodb_io_capacity" in options and "table_open_cache" not in options:
             raise RunFailed(Outcome.NO_START, "it does not want to")
-        return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+        return Trial(variables=dict(options), log_tail="", seconds=1.0)
 
     monkeypatch.setattr(trials, "try_config", refuses)
     study = to_the_end(started(), measuring())

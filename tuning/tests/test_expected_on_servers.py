@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import RunFailed
-from benchmarks.host.memory import host_memory
+from benchmarks.host.cgroups import host_memory
 from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config

@@ -55,7 +55,7 @@ def server(answers: Mapping[str, RunFailed | str] = {}) -> TryConfig:  # never c
             raise answer
         if answer is not None:
             variables["innodb_io_capacity"] = answer
-        return Trial(variables=variables, validated=True, log_tail="", seconds=1.5)
+        return Trial(variables=variables, log_tail="", seconds=1.5)
 
     return try_config
 
@@ -198,7 +198,7 @@ def dedicated(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Tr
     """MySQL 8.0, which takes a method without fsync when it sizes itself."""
     flush = "O_DIRECT_NO_FSYNC" if "innodb_dedicated_server" in options else "fsync"
     variables = DEFAULTS | dict(options) | {"innodb_flush_method": flush}
-    return Trial(variables=variables, validated=True, log_tail="", seconds=1.0)
+    return Trial(variables=variables, log_tail="", seconds=1.0)
 
 
 def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(

@@ -29,7 +29,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.held import held_folder
+from benchmarks.ownership import held_folder
 from benchmarks.tests.made_up_host import add_directories
 from tuning.creation.devices import register_device
 from tuning.hosts.commands import start_probe

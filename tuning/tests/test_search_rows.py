@@ -90,7 +90,7 @@ def refusing(*values: str) -> Callable[..., Trial]:
         tried.append(options.get(CAPACITY, ""))
         if options.get(CAPACITY) in values:
             raise RunFailed(Outcome.NO_START, "it does not want to")
-        return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+        return Trial(variables=dict(options), log_tail="", seconds=1.0)
 
     tried: list[str] = []
     try_config.tried = tried  # type: ignore[attr-defined]

@@ -1,1 +1,0 @@
-"""Files between two users: what a server or driver may write is never trusted by the worker."""
