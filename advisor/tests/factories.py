@@ -28,9 +28,8 @@ from benchmarks.models import (
     Server,
     Workload,
 )
-from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
-from benchmarks.probe.result import ProbeResult
+from benchmarks.probe.result import ProbeResult, suggested_io_capacity
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.catalogue.knob import Durability
@@ -740,11 +739,7 @@ CONDITIONS: dict[str, Any] = {
     "stalled_s": 0.0,
     "asleep_s": 0.0,
     "swap_mb_s": 0.0,
-    "slower_clock_pct": None,
     "throttled_pct": None,
-    "cpu_wait_pct": 41.0,
-    "io_wait_pct": 6.5,
-    "memory_wait_pct": 0.0,
     "by_cpu": [["make", 33.1]],
     "by_io": [],
     "limits": {
@@ -753,7 +748,6 @@ CONDITIONS: dict[str, Any] = {
         "foreign_io_pct": 10.0,
         "stall_pct": 2.0,
         "swap_mb_s": 1.0,
-        "slower_clock_pct": 15.0,
         "throttled_pct": 1.0,
     },
     "unwatched": ["throttling: not reported by this host"],

@@ -142,8 +142,6 @@ DEBT_QUERIES = (
     "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb%' OR Variable_name = 'Com_commit'",
     "SHOW ENGINE INNODB STATUS",
 )
-#: The counter of the redo log that was written, in bytes.
-REDO_WRITTEN = "Innodb_os_log_written"
 
 
 def write_behind(status: Mapping[str, str], monitor: str) -> dict[str, int | None]:

@@ -42,7 +42,7 @@ from benchmarks.servers.binary import ServerBinary, identify, known_options
 from benchmarks.storage.identify import check_device, identify_device, supports_direct_io
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.reserve import reserve_bytes, room_of
-from benchmarks.telemetry import cpu
+from benchmarks.telemetry.host import cpu_frequency_hz, logical_cpus
 
 FoundT = TypeVar("FoundT")
 
@@ -119,8 +119,8 @@ def inspect_host(
         memory_bytes=host_memory(),
         memory_budget_bytes=memory_budget(),
         logical_cpus=len(os.sched_getaffinity(0)),
-        host_cpus=cpu.logical_cpus(),
-        cpu_hz=cpu.cpu_frequency_hz(),
+        host_cpus=logical_cpus(),
+        cpu_hz=cpu_frequency_hz(),
         open_files=open_files(),
         memory_limit_problem=why_unavailable(_MEMORY_LIMIT, []),
         load_address=settings.LOAD_ADDRESS,

@@ -12,7 +12,7 @@ from benchmarks.emulation.groups import sweep_cgroups
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Device
 from benchmarks.ownership import check_ours, delete
-from benchmarks.probe.workspace import PROBES
+from benchmarks.probe.run import PROBES
 from benchmarks.servers.running import sweep_folders
 from benchmarks.storage.layout import DeviceLayout
 

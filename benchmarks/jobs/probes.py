@@ -9,9 +9,8 @@ from benchmarks.inventory.in_place import check_still_there
 from benchmarks.jobs.kinds import Job, JobKind, Values, ended
 from benchmarks.jobs.versions import code_commit
 from benchmarks.models import Probe
-from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
-from benchmarks.probe.result import ProbeResult
+from benchmarks.probe.result import ProbeResult, suggested_io_capacity
 from benchmarks.probe.run import probe_device
 from benchmarks.storage.kinds import DeviceKind
 

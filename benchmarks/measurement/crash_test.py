@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 import pymysql
@@ -17,13 +17,11 @@ from benchmarks.emulation.device import emulated_device
 from benchmarks.engines import innodb
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.drive import called_off, target_of
-from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.steps import Steps
+from benchmarks.measurement.steps import Steps, find_dataset, run_folders
 from benchmarks.ownership import forget_cached
 from benchmarks.servers.failures import find_trouble, variables_of
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve import ReserveWatch
 from benchmarks.telemetry.server_reader import read_debt
@@ -82,56 +80,37 @@ def crash_test(
         dataset = find_dataset(plan, steps, should_stop)
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
+        directories = [directory for directory in (run_dir, log_dir) if directory]
         owed: DebtReading | None = None
         for number in range(kills + 1):
-            is_restart = owed is not None
-            steps.enter(
-                f"recovering, {number} of {kills}" if is_restart else "starting the server"
-            )
-            deadline_s = give_up_s if is_restart else _FIRST_START_S
-            with _started(plan, run_dir, log_dir, deadline_s, should_stop) as server:
+            steps.enter(f"recovering, {number} of {kills}" if owed else "starting the server")
+            deadline_s = give_up_s if owed else _FIRST_START_S
+            for directory in directories:
+                forget_cached(directory)
+            with (
+                # Anew for each start: stopping a server lifts its limits.
+                emulated_device(plan.emulation, directories, run=plan.name) as limits,
+                plan.running_server(
+                    run_dir, log_dir, limits, should_stop, deadline_s=deadline_s
+                ) as server,
+            ):
                 capacity = innodb.redo_capacity(variables_of(server))
-                if owed is not None:
-                    found.append(_recovered(server.start_s, owed, capacity))
-                if number < kills:
-                    steps.enter(f"loading before kill {number + 1} of {kills}")
-                    owed = _load_and_kill(
-                        plan, server, run_dir / f"driver-{number}", load_s, should_stop
+                if owed:
+                    found.append(
+                        Recovered(
+                            seconds=server.start_s,
+                            checkpoint_age_bytes=owed.checkpoint_age_bytes,
+                            history_length=owed.history_length,
+                            redo_capacity_bytes=owed.redo_capacity or capacity,
+                        )
                     )
-                else:
+                if number == kills:
                     server.kill()  # its data are thrown away
+                else:
+                    steps.enter(f"loading before kill {number + 1} of {kills}")
+                    work_dir = run_dir / f"driver-{number}"
+                    owed = _load_and_kill(plan, server, work_dir, load_s, should_stop)
     return found
-
-
-@contextmanager
-def _started(
-    plan: Plan,
-    run_dir: Path,
-    log_dir: Path | None,
-    deadline_s: float,
-    should_stop: Callable[[], bool],
-) -> Iterator[ServerInstance]:
-    """The server, which takes connections."""
-    directories = [directory for directory in (run_dir, log_dir) if directory]
-    for directory in directories:
-        forget_cached(directory)
-    # Anew for each start: stopping a server lifts its limits.
-    with (
-        emulated_device(plan.emulation, directories, run=plan.name) as limits,
-        running_server(
-            plan.binary,
-            data_dir=run_dir / "data",
-            run_dir=run_dir,
-            log_dir=log_dir,
-            options=plan.options,
-            deadline_s=deadline_s,
-            should_stop=should_stop,
-            resource_limits=limits,
-            reach=plan.reach,
-            schema=plan.load.workload.schema,
-        ) as server,
-    ):
-        yield server
 
 
 def _load_and_kill(
@@ -158,9 +137,9 @@ def _load_and_kill(
         return False
 
     work_dir.mkdir()
-    load = plan.lasting(load_s + _SPARE_S)
+    load = replace(plan.load, measure_s=ceil(load_s + _SPARE_S))
+    target = target_of(server, load.workload.schema)
     try:
-        target = target_of(server, load.workload.schema)
         plan.driver.run(target, load, work_dir, on_phase=on_phase, should_stop=is_over)
     except RunFailed as failure:
         if owed:
@@ -171,17 +150,8 @@ def _load_and_kill(
 
 
 def _owed_by(server: ServerInstance) -> DebtReading:
-    """A server that is too busy to say it is killed nevertheless."""
+    """Return nothing known for a server that is too busy to say: it is killed nevertheless."""
     try:
         return read_debt(server.connect)
     except (pymysql.Error, OSError):
         return DebtReading()
-
-
-def _recovered(seconds: float, owed: DebtReading, capacity: int | None) -> Recovered:
-    return Recovered(
-        seconds=seconds,
-        checkpoint_age_bytes=owed.checkpoint_age_bytes,
-        history_length=owed.history_length,
-        redo_capacity_bytes=owed.redo_capacity or capacity,
-    )

@@ -38,8 +38,7 @@ _COLLECT_S = 10.0
 class Driven:
     """The driver's result, or why it was stopped early; snapshots at both ends of the interval.
 
-    `driver_cpu_s`, `commits_per_second`, `redo_mb_s` (as the server counts them) and `write_debt`
-    are of that interval.
+    `driver_cpu_s`, `commits_per_second` and `write_debt` are of that interval.
     """
 
     end_of: DriverResult | Cut
@@ -48,11 +47,10 @@ class Driven:
     driver_cpu_s: float
     commits_per_second: list[int]
     write_debt: WriteDebt
-    redo_mb_s: float | None = None
 
     @property
     def load_side(self) -> LoadSide | None:
-        """The load host, if the driver ran there to its end."""
+        """Return the load host, if the driver ran there to its end."""
         return self.end_of.load_side if isinstance(self.end_of, DriverResult) else None
 
 
@@ -72,7 +70,8 @@ def drive(
     Raises RunFailed: that of the driver, or of the server if that failed.
     """
     marks: dict[Phase, Snapshot] = {}
-    reader = ServerReader(server.connect)
+    reader, driver = ServerReader(server.connect), plan.driver
+    used_s = _children_cpu_s()
 
     def counts() -> list[int]:
         begun = marks.get(Phase.MEASURING)
@@ -85,9 +84,6 @@ def drive(
         return (over is None or time.monotonic() - over.t > _COLLECT_S) and should_stop()
 
     cut_watch = CutWatch(plan.cut_rule, counts, is_called_off)
-    used_s = _children_cpu_s()
-
-    driver = plan.driver
     live = LiveSeconds(
         sampler.newest,
         reader.newest_commits,
@@ -100,11 +96,11 @@ def drive(
         step, mark = _BEGINNING[phase]
         marks[phase] = sampler.mark(mark)
         if phase is Phase.WARMING:
-            live.begin(marks[phase].t + plan.load.warmup_s)
+            live.measuring_at = marks[phase].t + plan.load.warmup_s
         elif phase is Phase.MEASURING:
-            live.begin(marks[phase].t)
+            live.measuring_at = marks[phase].t
             reader.begin()
-        elif phase is Phase.STOPPING:
+        else:
             reader.end()
         steps.enter(step)
 
@@ -114,15 +110,12 @@ def drive(
 
     work_dir.mkdir()
     steps.enter("connecting the driver")
+    target = target_of(server, plan.load.workload.schema)
     end_of: DriverResult | Cut
     with sampler, reader:
         try:
-            end_of = plan.driver.run(
-                target_of(server, plan.load.workload.schema),
-                plan.load,
-                work_dir,
-                on_phase=on_phase,
-                should_stop=should_end,
+            end_of = driver.run(
+                target, plan.load, work_dir, on_phase=on_phase, should_stop=should_end
             )
         except RunFailed as failure:
             if (ended := called_off(failure)) is not None and should_stop():
@@ -149,19 +142,12 @@ def drive(
     else:
         # Of this host: a load host's driver takes nothing from it.
         driver_cpu_s = 0.0 if end_of.load_side else end_of.driver_cpu_seconds
-    return Driven(
-        end_of,
-        start,
-        end,
-        driver_cpu_s,
-        reader.commits_per_second(start.t, end.t),
-        reader.write_debt(variables),
-        reader.redo_mb_s(start.t, end.t),
-    )
+    commits = reader.commits_per_second(start.t, end.t)
+    return Driven(end_of, start, end, driver_cpu_s, commits, reader.write_debt(variables))
 
 
 def _children_cpu_s() -> float:
-    """CPU time of all ended children of this process."""
+    """Return the CPU time of all ended children of this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -180,7 +166,7 @@ def called_off(failure: RunFailed) -> RunFailed | None:
 
 
 def host_stalled(limits: Limits, sampler: Sampler, failure: RunFailed) -> RunFailed | None:
-    """DISTURBED instead of the driver's failure where the host stood still while it drove.
+    """Return DISTURBED for a driver that failed because the host stood still while it drove.
 
     What is left of the interval then says nothing of the config, such as no transaction at all.
     """

@@ -1,7 +1,4 @@
-"""Ends a run early if its first seconds are too slow.
-
-What is too slow is not decided on this floor: the caller gives a rule.
-"""
+"""Ends a run early if its first seconds are too slow, by a rule that the caller gives."""
 
 from __future__ import annotations
 

@@ -11,15 +11,12 @@ from contextlib import ExitStack
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.emulation.device import emulated_device
-from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
 from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
-from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement
-from benchmarks.measurement.steps import Steps
+from benchmarks.measurement.result import Measurement, conclude, samples_of, weigh_conditions
+from benchmarks.measurement.steps import Steps, find_dataset, run_folders
 from benchmarks.servers.failures import variables_of
-from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve import ReserveWatch
 from benchmarks.telemetry.disturbance import host_changed
@@ -57,19 +54,7 @@ def measure(
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         steps.enter("starting the server")
-        server = stack.enter_context(
-            running_server(
-                plan.binary,
-                data_dir=run_dir / "data",
-                run_dir=run_dir,
-                log_dir=log_dir,
-                options=plan.options,
-                should_stop=should_stop,
-                resource_limits=limits,
-                reach=plan.reach,
-                schema=plan.load.workload.schema,
-            )
-        )
+        server = stack.enter_context(plan.running_server(run_dir, log_dir, limits, should_stop))
         stack.callback(steps.enter, "stopping the server")
         variables = variables_of(server)
         before = plan.fingerprint(data, log)

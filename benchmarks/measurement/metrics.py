@@ -69,7 +69,7 @@ def compute_metrics(
     cpu_hz: float | None,
     logical_cpus: int,
 ) -> Metrics:
-    """Metrics of a run from the driver's result and the snapshots at both ends of its interval.
+    """Compute a run's metrics from the driver's result and the snapshots around its interval.
 
     `cpu_hz` is the clock rate, None where unknown; `mean_cpu_hz(start, end)` serves. Telemetry and
     driver each divide by their own true seconds, so a few ms between them do no harm.
@@ -80,19 +80,17 @@ def compute_metrics(
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
         raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
-    completed = result.times.count
+    completed, seconds = result.times.count, result.measured_seconds
     if completed == 0:
-        raise RunFailed(
-            Outcome.ZERO_WORK,
-            f"no transaction completed in {result.measured_seconds:.0f} s",
-        )
-    if not result.measured_seconds > 0:
-        raise RunFailed(
-            Outcome.DRIVER_FAILED,
-            f"the driver reports a measured interval of {result.measured_seconds} s",
-        )
+        raise RunFailed(Outcome.ZERO_WORK, f"no transaction completed in {seconds:.0f} s")
+    if not seconds > 0:
+        said = f"the driver reports a measured interval of {seconds} s"
+        raise RunFailed(Outcome.DRIVER_FAILED, said)
     usage = usage_between(start, end)
-    per_second = completed / result.measured_seconds
+    per_second = completed / seconds
+    utilisation = (usage.cpu_user_pct + usage.cpu_sys_pct) / 100.0
+    server = None if cpu_hz is None or usage.server_cores is None else usage.server_cores * cpu_hz
+    host = None if cpu_hz is None else cpu_hz * logical_cpus * utilisation
     written, source = _bytes_written_per_second(start, end)
     return Metrics(
         **asdict(usage),
@@ -100,8 +98,8 @@ def compute_metrics(
         p95_ms=result.times.percentile(95),
         p99_ms=result.times.percentile(99),
         max_ms=result.times.max_ms,
-        server_path_length=_server_path_length(usage, cpu_hz, per_second),
-        host_path_length=_host_path_length(usage, cpu_hz, logical_cpus, per_second),
+        server_path_length=None if server is None else server / per_second,
+        host_path_length=None if host is None else host / per_second,
         cpu_hz=cpu_hz,
         driver_cpu_ms_per_transaction=result.driver_cpu_seconds * 1000 / completed,
         bytes_written_per_transaction=None if written is None else written / per_second,
@@ -109,30 +107,15 @@ def compute_metrics(
         completed=completed,
         failed=sum(counts.failed for counts in result.counts.values()),
         retried=sum(counts.retried for counts in result.counts.values()),
-        measured_seconds=result.measured_seconds,
+        measured_seconds=seconds,
     )
 
 
 def mean_cpu_hz(start: Snapshot, end: Snapshot) -> float | None:
-    """The mean of the clock rates at both marks; None unless both are known."""
+    """Return the mean of the clock rates at both marks; None unless both are known."""
     if start.cpu_hz is None or end.cpu_hz is None:
         return None
     return (start.cpu_hz + end.cpu_hz) / 2
-
-
-def _server_path_length(usage: Usage, cpu_hz: float | None, per_second: float) -> float | None:
-    if cpu_hz is None or usage.server_cores is None:
-        return None
-    return usage.server_cores * cpu_hz / per_second
-
-
-def _host_path_length(
-    usage: Usage, cpu_hz: float | None, logical_cpus: int, per_second: float
-) -> float | None:
-    if cpu_hz is None:
-        return None
-    utilisation = (usage.cpu_user_pct + usage.cpu_sys_pct) / 100.0
-    return cpu_hz * logical_cpus * utilisation / per_second
 
 
 def _bytes_written_per_second(start: Snapshot, end: Snapshot) -> tuple[float | None, BytesSource]:
@@ -141,6 +124,4 @@ def _bytes_written_per_second(start: Snapshot, end: Snapshot) -> tuple[float | N
     if by_device is not None:
         return by_device, BytesSource.DEVICE
     by_server = rate(start.server_write_bytes, end.server_write_bytes, elapsed)
-    if by_server is not None:
-        return by_server, BytesSource.SERVER
-    return None, BytesSource.UNKNOWN
+    return by_server, BytesSource.UNKNOWN if by_server is None else BytesSource.SERVER

@@ -1,19 +1,35 @@
-"""The result of a driven run."""
+"""The result of a driven run: figures, or the reason why it has none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from benchmarks.drivers.protocol import LoadSide
+from benchmarks.drivers.protocol import DriverResult, LoadSide
 from benchmarks.drivers.response_times import LatencyHistogram
-from benchmarks.measurement.metrics import Metrics
+from benchmarks.measurement.drive import Driven
+from benchmarks.measurement.early_stop import Cut
+from benchmarks.measurement.metrics import Metrics, compute_metrics, mean_cpu_hz
 from benchmarks.outcomes import Outcome
-from benchmarks.telemetry.disturbance import Disturbance
+from benchmarks.telemetry.conditions import conditions_between
+from benchmarks.telemetry.disturbance import (
+    Disturbance,
+    Limits,
+    conditions_document,
+    find_disturbances,
+    load_host_troubles,
+    reason,
+    wrong_interval,
+)
+from benchmarks.telemetry.host import logical_cpus
+from benchmarks.telemetry.sampler import Sampler
+from benchmarks.telemetry.trend import find_trend
+from benchmarks.telemetry.usage import SampleRow
 from benchmarks.telemetry.write_debt import WriteDebt
 
-#: One second of a run by the names of the columns of its samples.
-SampleRow = dict[str, float | int | None]
+# The kernel counts CPU time in hundredths of a second: shares of shorter times are meaningless.
+_MIN_S = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,3 +67,65 @@ class Measurement:
     trend_pct: float | None = None
     still_warming: bool = False
     throughput_at_most: float | None = None
+
+
+def conclude(seen: Measurement, driven: Driven) -> Measurement:
+    """Return what was seen with its figures, or with the reason why it has none.
+
+    Raises RunFailed for a driver's result that is not a measurement (compute_metrics).
+    """
+    if seen.disturbances:
+        # Also for a run that was cut short: the disturbance may be why it was too slow.
+        return replace(seen, outcome=Outcome.DISTURBED, reason=reason(seen.disturbances))
+    result, start, end = driven.end_of, driven.start, driven.end
+    if isinstance(result, Cut):
+        return replace(
+            seen,
+            outcome=Outcome.CUT_SHORT,
+            reason=result.reason,
+            throughput_at_most=result.throughput_at_most,
+        )
+    trend = find_trend(result.times.per_second())
+    cpu_hz = mean_cpu_hz(start, end)
+    return replace(
+        seen,
+        metrics=compute_metrics(result, start, end, cpu_hz=cpu_hz, logical_cpus=logical_cpus()),
+        latency=result.times.histogram(),
+        redo_mb_s=driven.write_debt.redo_mb_s,
+        trend_pct=trend.pct if trend else None,
+        still_warming=trend is not None and not trend.is_steady,
+    )
+
+
+def weigh_conditions(
+    limits: Limits, sampler: Sampler, driven: Driven
+) -> tuple[dict[str, object], list[Disturbance]]:
+    """Return the conditions on the host as a document, and every exceeded limit."""
+    disturbances = []
+    seconds = driven.end.t - driven.start.t
+    if isinstance(driven.end_of, DriverResult):
+        wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
+        disturbances += [wrong] if wrong else []
+    if driven.load_side is not None:
+        disturbances += load_host_troubles(driven.load_side, limits, seconds)
+    if seconds < _MIN_S:
+        return {}, disturbances
+    conditions = conditions_between(
+        driven.start,
+        driven.end,
+        times=sampler.times(),
+        period_s=sampler.period_s,
+        processes=sampler.process_usage(),
+        driver_cpu_s=driven.driver_cpu_s,
+    )
+    disturbances += find_disturbances(conditions, limits)
+    return conditions_document(conditions, limits), disturbances
+
+
+def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
+    """Return the run second by second: telemetry, commits, and the driver's counts."""
+    counts: dict[str, Sequence[Any]] = {"commits": driven.commits_per_second}
+    if isinstance(driven.end_of, DriverResult):
+        times = driven.end_of.times
+        counts |= {"completed": times.per_second(), "p95_ms": times.p95_per_second()}
+    return sampler.rows(**counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 #: InnoDB's page, so one request here is one page there.
 PAGE_BYTES = 16 * 1024
@@ -20,6 +21,7 @@ LOW_LOAD_IOPS = 50
 #: then waits); else memory would be measured. With many threads each flushes its share.
 FLUSH_EVERY = 64
 _MIN_BATCH = 8
+_SYNC = "fdatasync"
 
 #: Seconds to start and end fio, not counted in a job's own time.
 START_S = 0.3
@@ -45,7 +47,7 @@ class Pattern(StrEnum):
 
     @property
     def unit(self) -> str:
-        """The unit in which a device's performance is given."""
+        """Return the unit in which a device's performance is given."""
         return "IOPS" if self.is_random else "MB/s"
 
 
@@ -74,7 +76,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The name for people and logs: "randread 16k, depth 4, direct"."""
+        """Return the name for people and logs: "randread 16k, depth 4, direct"."""
         parts = [f"{self.pattern} {self.block_bytes // 1024}k"]
         if self.purpose in (Purpose.FILL, Purpose.LOW_LOAD):
             parts.append(self.purpose.replace("-", " "))
@@ -87,7 +89,7 @@ class Job:
 
 
 def plan_jobs(seconds: float, *, direct: bool) -> list[Job]:
-    """All jobs of a probe of about `seconds` (meant for 30 to 60), the fill first.
+    """Return all jobs of a probe of about `seconds` (meant for 30 to 60), the fill first.
 
     Without direct I/O what can be measured is the page cache above the device: queue depths,
     sequential rates and low load are then buffered as well, and there is no second buffered set.
@@ -95,28 +97,16 @@ def plan_jobs(seconds: float, *, direct: bool) -> list[Job]:
     """
     random = [pattern for pattern in Pattern if pattern.is_random]
     sequential = [pattern for pattern in Pattern if not pattern.is_random]
-    page = PAGE_BYTES
-    jobs = [Job(Purpose.FILL, Pattern.SEQUENTIAL_WRITE, SEQUENTIAL_BYTES, 4, direct, seconds=6)]
-    jobs += [_load(p, page, depth, direct, 2.5) for p in random for depth in QUEUE_DEPTHS]
-    jobs += [_load(p, SEQUENTIAL_BYTES, 8 if direct else 1, direct, 2.5) for p in sequential]
-    jobs += [
-        Job(
-            *(Purpose.LOW_LOAD, pattern, page),
-            direct=direct,
-            sync="" if direct or pattern.reads else "fdatasync",
-            rate_iops=LOW_LOAD_IOPS,
-            seconds=3,
-        )
-        for pattern in random
-    ]
-    jobs += [
-        Job(
-            *(Purpose.COMMIT, Pattern.SEQUENTIAL_WRITE, LOG_WRITE_BYTES),
-            direct=False,
-            sync=sync,
-            seconds=3,
-        )
-        for sync in ("fsync", "fdatasync")
+    page, write = PAGE_BYTES, Pattern.SEQUENTIAL_WRITE
+    low: dict[str, Any] = {"direct": direct, "rate_iops": LOW_LOAD_IOPS, "seconds": 3}
+    jobs = [
+        Job(Purpose.FILL, write, SEQUENTIAL_BYTES, 4, direct, seconds=6),
+        *(_load(p, page, depth, direct, 2.5) for p in random for depth in QUEUE_DEPTHS),
+        *(_load(p, SEQUENTIAL_BYTES, 8 if direct else 1, direct, 2.5) for p in sequential),
+        Job(Purpose.LOW_LOAD, Pattern.RANDOM_READ, page, **low),
+        Job(Purpose.LOW_LOAD, Pattern.RANDOM_WRITE, page, sync="" if direct else _SYNC, **low),
+        Job(Purpose.COMMIT, write, LOG_WRITE_BYTES, direct=False, sync="fsync", seconds=3),
+        Job(Purpose.COMMIT, write, LOG_WRITE_BYTES, direct=False, sync=_SYNC, seconds=3),
     ]
     if direct:
         jobs += [_load(p, page, depth, False, 2) for p in random for depth in BUFFERED_DEPTHS]

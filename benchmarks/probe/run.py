@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import psutil
 
 from benchmarks.emulation.device import CgroupLimits
-from benchmarks.errors import RunFailed
+from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.probe.fio import ENGINES, Control, Fio, find_fio, run_job, works
-from benchmarks.probe.jobs import MIN_JOB_S, Job, Pattern, Purpose, plan_jobs
+from benchmarks.ownership import held_folder, make_ours
+from benchmarks.probe.fio import ENGINES, Fio, find_fio
+from benchmarks.probe.jobs import MIN_JOB_S, Purpose, plan_jobs
+from benchmarks.probe.latency_split import Splitter, tracer
 from benchmarks.probe.result import JobResult, ProbeResult
-from benchmarks.probe.split import read_counters, split_latency, user_us_per_request
-from benchmarks.probe.tracing import Tracer, tracer
-from benchmarks.probe.workspace import (
-    MIB,
-    Workspace,
-    buffered_size,
-    file_size,
-    supports_direct,
-    workspace,
-)
+from benchmarks.processes.users import server_user
+from benchmarks.servers.running import sweep_folders
 from benchmarks.storage.human import human_bytes
+from benchmarks.storage.identify import check_usable, supports_direct_io
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.storage.reserve import ReserveWatch
+from benchmarks.storage.layout import DeviceLayout
+from benchmarks.storage.reserve import ReserveWatch, reserve_bytes
 
 #: The span a user may choose from, and what is usual, in seconds.
 MIN_S, USUAL_S, MAX_S = 30.0, 50.0, 60.0
 #: A probe that takes this many times its time is ended.
 _PATIENCE = 4.0
 _MIN_PATIENCE_S = 60.0
+MIB = 1024 * 1024
+#: Far beyond the cache of a disk or SSD controller, and written in seconds.
+MAX_FILE = 1024 * MIB
+MIN_FILE = 64 * MIB
 #: Less than this written in the time for it, and random requests would all fall close together.
 _MIN_USEFUL = 16 * MIB
+#: The folders of probes in our folder on a device.
+PROBES = "probe-*"
 
 
 def probe_device(
@@ -57,30 +67,28 @@ def probe_device(
     start. Nothing but the device should be busy meanwhile: the caller sees to that.
 
     Raises NoFio, DeviceUnusable, ProbeFailed, EmulationUnavailable, or RunFailed with CANCELLED,
-    TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
+    TIMED_OUT, DISK_FULL or LOST. Leaves no file behind, however it ends.
     """
-    began = time.monotonic()
-    patience_s = deadline_s or max(_MIN_PATIENCE_S, _PATIENCE * seconds)
-    date = datetime.now(UTC)
-    fio = find_fio()
+    began, date = time.monotonic(), datetime.now(UTC)
+    deadline = began + (deadline_s or max(_MIN_PATIENCE_S, _PATIENCE * seconds))
+    program, version = find_fio()
     with ExitStack() as stack:
         watch = stack.enter_context(ReserveWatch([device.path], should_stop))
-        control = Control(began + patience_s, watch.should_stop, resource_limits)
-        scratch = stack.enter_context(workspace(device.path))
+        folder, file = stack.enter_context(probe_file(device.path))
         size = file_size(device)
-        os.ftruncate(scratch.descriptor, size)
-        engine, direct_missing = _choose_engine(fio, scratch, size, control)
-        if direct_missing:
-            size = min(size, buffered_size())
+        file.truncate(size)
+        fio = Fio(program, folder, file, deadline, watch.should_stop, resource_limits)
+        engine, direct_missing = _choose_engine(fio, size)
+        if direct_missing:  # what goes through the page cache may take an eighth of the memory
+            size = min(size, max(MIN_FILE, psutil.virtual_memory().total // 8 // MIB * MIB))
         jobs = plan_jobs(seconds, direct=not direct_missing)
         tracing = stack.enter_context(tracer(device.block_device))
-        bench = _Bench(fio, engine, scratch, device.block_device, tracing, control)
-        total_s, done_s = sum(job.seconds for job in jobs), 0.0
+        splitter = Splitter(device.block_device, tracing)
+        total_s, done_s, used = sum(job.seconds for job in jobs), 0.0, size
         results: list[JobResult] = []
-        used = size
         for job in jobs:
             progress(done_s / total_s, job.name)
-            results.append(bench.measure(job, used))
+            results.append(splitter.measure(job, partial(fio.run, job, engine, used)))
             done_s += job.seconds
             if job.purpose is Purpose.FILL:
                 used = _used_bytes(results[0], size)
@@ -88,7 +96,7 @@ def probe_device(
     return ProbeResult(
         date=date,
         seconds=time.monotonic() - began,
-        fio_version=fio.version,
+        fio_version=version,
         engine=engine,
         device=device,
         file_bytes=used,
@@ -100,56 +108,63 @@ def probe_device(
     )
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """All that the jobs of one probe have in common."""
+@contextlib.contextmanager
+def probe_file(directory: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Make a folder `oltp-advisor/probe-<random>` below `directory`, and a file in it.
 
-    fio: Fio
-    engine: str
-    scratch: Workspace
-    block_device: str | None
-    tracing: Tracer | str
-    control: Control
-    user_us: dict[Pattern, float] = field(default_factory=dict)
+    The file has no name when its first byte is written: when its last descriptor is closed, by
+    whatever death, the file system frees it. What stays behind goes with the next probe or sweep.
+    """
+    root = DeviceLayout(directory).root
+    with ExitStack() as stack:
+        try:
+            make_ours(root)
+            sweep_folders(root, PROBES)
+            folder = root / f"probe-{secrets.token_hex(4)}"
+            stack.enter_context(held_folder(folder))
+        except OSError as error:
+            raise DeviceUnusable(f"{root}: cannot be written to: {error.strerror}") from error
+        check_usable(folder, 0)
+        file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
+        if (user := server_user()) is not None:  # whom fio runs as
+            os.fchown(file.fileno(), user.uid, user.gid)
+        yield folder, file
 
-    def measure(self, job: Job, size: int) -> JobResult:
-        """One job, and where its requests spent their time."""
-        is_idle = job.purpose is Purpose.LOW_LOAD
-        tracing = self.tracing if is_idle and isinstance(self.tracing, Tracer) else None
-        before = read_counters(self.block_device, job.pattern)
-        with tracing.on() if tracing else nullcontext():
-            result = run_job(self.fio, job, self.engine, self.scratch, size, self.control)
-        dispatched_us = tracing.dispatch_to_completion_us(job) if tracing else None
-        split = split_latency(
-            result,
-            before,
-            read_counters(self.block_device, job.pattern),
-            dispatched_us=dispatched_us,
-            user_us=self.user_us.get(job.pattern) if job.rate_iops else None,
+
+def file_size(device: DeviceIdentity) -> int:
+    """Return how large the probe's file may be, in bytes; DeviceUnusable if that is too little.
+
+    At most a quarter of the free space beside the reserve; on tmpfs, where the file takes memory,
+    a sixteenth of what is available.
+    """
+    bounds = [MAX_FILE, (device.free_bytes - reserve_bytes(device.total_bytes)) // 4]
+    if DeviceKind.TMPFS in (device.kind, device.discovered_kind):
+        bounds.append(psutil.virtual_memory().available // 16)
+    size = min(bounds) // MIB * MIB
+    if size < MIN_FILE:
+        raise DeviceUnusable(
+            f"{device.path}: too little room to probe it: the file could have "
+            f"{human_bytes(size)}, {human_bytes(MIN_FILE)} are needed"
         )
-        if job.purpose is Purpose.LOAD and job.queue_depth == 1:
-            self.user_us.setdefault(job.pattern, user_us_per_request(result))
-        if isinstance(split, str):
-            return replace(result, split_missing=split)
-        return replace(result, split=split)
+    return size
 
 
-def _choose_engine(fio: Fio, scratch: Workspace, size: int, control: Control) -> tuple[str, str]:
-    """The first of fio's engines that writes around the page cache here, or why none does.
+def _choose_engine(fio: Fio, size: int) -> tuple[str, str]:
+    """Return the first of fio's engines that writes around the page cache here, or why none does.
 
     Each is tried for a moment: kernels, containers and file systems forbid them in many ways.
     """
-    if missing := supports_direct(scratch.descriptor):
-        return "psync", missing
+    if supports_direct_io(fio.folder) is False:
+        return "psync", "the file system does not support direct I/O (O_DIRECT)"
     trial = replace(plan_jobs(0, direct=True)[0], seconds=MIN_JOB_S)
     for engine in ENGINES:
-        if works(fio, trial, engine, scratch, size, control):
+        if fio.works(trial, engine, size):
             return engine, ""
     return "psync", f"direct I/O failed with each of fio's engines {', '.join(ENGINES)}"
 
 
 def _used_bytes(filled: JobResult, size: int) -> int:
-    """How much of the file was written, in whole MiB: the rest has no blocks to read from."""
+    """Return how much of the file was written, in whole MiB: the rest has no blocks to read."""
     written = min(size, filled.requests * filled.job.block_bytes) // MIB * MIB
     if written < _MIN_USEFUL:
         raise RunFailed(

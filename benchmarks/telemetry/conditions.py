@@ -30,10 +30,7 @@ class Conditions:
         busy time by the share of others in the bytes moved. foreign_io_mb_s: those bytes, 10^6.
     stalled_s: seconds in which nothing on the host ran. asleep_s: in which it was suspended.
     swap_mb_s: 10^6 bytes per second to and from swap.
-    slower_clock_pct: how much lower the fastest CPU's clock was in the second half.
     throttled_pct: share of the time in which a CPU was throttled because of its temperature.
-    cpu_wait_pct, io_wait_pct, memory_wait_pct: Linux' pressure stall information, shown only: a
-        server that does its best also waits.
     by_cpu, by_io: the foreign programs that used most, (name, same unit as the sum).
     """
 
@@ -45,11 +42,7 @@ class Conditions:
     stalled_s: float
     asleep_s: float | None
     swap_mb_s: float | None
-    slower_clock_pct: float | None
     throttled_pct: float | None
-    cpu_wait_pct: float | None
-    io_wait_pct: float | None
-    memory_wait_pct: float | None
     by_cpu: tuple[tuple[str, float], ...] = ()
     by_io: tuple[tuple[str, float], ...] = ()
 
@@ -67,40 +60,38 @@ def conditions_between(
 
     `driver_cpu_s` is the driver's CPU time between the marks; ValueError when no time passed.
     """
-    elapsed = end.t - start.t
-    total_s = end.cpu_total_s - start.cpu_total_s
-    usage = usage_between(start, end)
-    foreign_bytes, share = _foreign_io(start, end, processes)
+    elapsed, total_s = end.t - start.t, end.cpu_total_s - start.cpu_total_s
+    steal_pct = usage_between(start, end).cpu_steal_pct
+    moved, share = _foreign_io(start, end, processes)
+    moved_mb_s = None if moved is None else moved / _MB / elapsed
     foreign = processes.foreign if processes is not None else ()
-    clock_ratio = processes.clock_ratio if processes is not None else None
-    swapped = _grown(start, end, "swap_bytes")
+
+    def grown(counter: str) -> float | None:
+        before, after = getattr(start.host, counter, None), getattr(end.host, counter, None)
+        return None if before is None or after is None else max(0.0, after - before)
+
+    swapped, throttled_s = grown("swap_bytes"), _throttled_s(start, end)
     return Conditions(
         seconds=elapsed,
-        steal_pct=usage.cpu_steal_pct,
+        steal_pct=steal_pct,
         foreign_cpu_pct=_foreign_cpu_pct(start, end, processes, driver_cpu_s),
         foreign_io_pct=share,
-        foreign_io_mb_s=None if foreign_bytes is None else foreign_bytes / _MB / elapsed,
+        foreign_io_mb_s=moved_mb_s,
         stalled_s=stalled_s(times, period_s),
-        asleep_s=_grown(start, end, "asleep_s"),
+        asleep_s=grown("asleep_s"),
         swap_mb_s=None if swapped is None else swapped / _MB / elapsed,
-        slower_clock_pct=None if clock_ratio is None else 100.0 * max(0.0, 1.0 - clock_ratio),
-        throttled_pct=_share(_throttled_s(start, end), elapsed),
-        cpu_wait_pct=_share(_grown(start, end, "cpu_wait_s"), elapsed),
-        io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
-        memory_wait_pct=_share(_grown(start, end, "memory_wait_s"), elapsed),
+        throttled_pct=None if throttled_s is None else min(100.0, 100.0 * throttled_s / elapsed),
         by_cpu=_most((n.name, 100.0 * n.cpu_s / total_s) for n in foreign),
         # A process that fetches its child's exit status is charged with the child's I/O of all
         # its life: no program moved more than all together did.
-        by_io=_most(
-            (n.name, min(n.io_bytes, foreign_bytes or 0.0) / _MB / elapsed) for n in foreign
-        ),
+        by_io=_most((n.name, min(n.io_bytes / _MB / elapsed, moved_mb_s or 0.0)) for n in foreign),
     )
 
 
 def _foreign_cpu_pct(
     start: Snapshot, end: Snapshot, processes: ProcessUsage | None, driver_cpu_s: float
 ) -> float | None:
-    """The larger of two that each miss something.
+    """Return the larger of two figures that each miss something.
 
     What was used less what is known to be ours sees a compiler's hundreds of short-lived
     processes, but interrupts have to be left out of it: some kernels charge them to the process
@@ -109,13 +100,13 @@ def _foreign_cpu_pct(
     """
     if start.server_cpu_s is None or end.server_cpu_s is None:
         return None
-    elapsed = end.t - start.t
     used = _busy_s(end) - _busy_s(start)
     ours = (end.server_cpu_s - start.server_cpu_s) + (end.own_cpu_s - start.own_cpu_s)
     kernel = counted = 0.0
     if processes is not None and processes.seconds > 0:
-        kernel = processes.kernel_cpu_s * elapsed / processes.seconds
-        counted = sum(n.cpu_s for n in processes.foreign) * elapsed / processes.seconds
+        scale = (end.t - start.t) / processes.seconds
+        kernel = processes.kernel_cpu_s * scale
+        counted = sum(n.cpu_s for n in processes.foreign) * scale
     total_s = end.cpu_total_s - start.cpu_total_s
     return 100.0 * max(0.0, counted, used - ours - driver_cpu_s - kernel) / total_s
 
@@ -127,23 +118,22 @@ def _busy_s(snapshot: Snapshot) -> float:
 def _foreign_io(
     start: Snapshot, end: Snapshot, processes: ProcessUsage | None
 ) -> tuple[float | None, float | None]:
-    """Bytes that others moved on the disks of data and logs, and their share of the time in %."""
+    """Return the bytes that others moved on the disks of data and logs, and their share in %."""
     disks = [(start.data, end.data), (start.log, end.log)]
     pairs = [(a, b) for a, b in disks if a is not None and b is not None]
     if not pairs or processes is None:
         return None, None
     read = sum(max(0, b.read_bytes - a.read_bytes) for a, b in pairs)
     written = sum(max(0, b.write_bytes - a.write_bytes) for a, b in pairs)
+    own_written = processes.own_write_bytes
     if processes.sees_io:
         # mysqld's buffered writes reach the disk later, and the journal's belong to no
         # process: what no foreign process moved is not foreign.
-        unexplained = max(0, read + written - processes.own_read_bytes - processes.own_write_bytes)
+        unexplained = max(0, read + written - processes.own_read_bytes - own_written)
         foreign = min(unexplained, sum(n.io_bytes for n in processes.foreign))
     else:
-        journal = _JOURNAL * processes.own_write_bytes
-        foreign = max(0, read - processes.own_read_bytes) + max(
-            0, round(written - processes.own_write_bytes - journal)
-        )
+        foreign = max(0, read - processes.own_read_bytes)
+        foreign += max(0, round(written - (1 + _JOURNAL) * own_written))
     if not foreign:
         return 0.0, 0.0
     busy = max(_busy_share(a, b, end.t - start.t) for a, b in pairs)
@@ -157,20 +147,13 @@ def _busy_share(start: DiskCounters, end: DiskCounters, elapsed: float) -> float
 
 
 def stalled_s(times: Sequence[float], period_s: float) -> float:
-    """Seconds by which samples came too late, lateness of scheduling aside."""
+    """Return the seconds by which samples came too late, lateness of scheduling aside."""
     late = (after - before - period_s for before, after in pairwise(times))
     return sum(seconds for seconds in late if seconds > _LATE_S)
 
 
-def _grown(start: Snapshot, end: Snapshot, name: str) -> float | None:
-    if start.host is None or end.host is None:
-        return None
-    before, after = getattr(start.host, name), getattr(end.host, name)
-    return None if before is None or after is None else max(0.0, after - before)
-
-
 def _throttled_s(start: Snapshot, end: Snapshot) -> float | None:
-    """The time of the CPU that was throttled longest between the snapshots."""
+    """Return the time of the CPU that was throttled longest between the snapshots."""
     before = start.host.throttled_s if start.host else None
     after = end.host.throttled_s if end.host else None
     if before is None or after is None:
@@ -178,11 +161,7 @@ def _throttled_s(start: Snapshot, end: Snapshot) -> float | None:
     return max((after[cpu] - before[cpu] for cpu in before.keys() & after.keys()), default=0.0)
 
 
-def _share(seconds: float | None, elapsed: float) -> float | None:
-    return None if seconds is None else min(100.0, 100.0 * seconds / elapsed)
-
-
 def _most(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """The top three, without programs below 0.1."""
+    """Return the top three, without programs below 0.1."""
     found = sorted(named, key=lambda pair: -pair[1])[:3]
     return tuple(pair for pair in found if pair[1] >= 0.1)

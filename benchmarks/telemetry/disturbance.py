@@ -26,7 +26,6 @@ class Kind(StrEnum):
     STALL = "stall"
     SUSPENDED = "suspended"
     SWAP = "swap"
-    SLOWER_CLOCK = "slower_clock"
     THROTTLED = "throttled"
     # The host's configuration changed during the run.
     HOST_CHANGED = "host_changed"
@@ -50,7 +49,6 @@ class Limits:
     foreign_io_pct: float = 10.0
     stall_pct: float = 2.0
     swap_mb_s: float = 1.0
-    slower_clock_pct: float = 15.0
     throttled_pct: float = 1.0
     load_cpu_pct: float = 90.0
     load_steal_pct: float = 5.0
@@ -72,6 +70,26 @@ _DRIFT_SHARE = 0.001
 # make the difference, whatever their share.
 MIN_FOREIGN_IO_MB_S = 1.0
 
+_STEAL = "steal time: the hypervisor took {value:.1f} % of the CPU time"
+#: The checks that compare a figure of Conditions with the limit of its name: kind, name for
+#: people, unit and sentence.
+_CHECKS = {
+    "steal_pct": (Kind.STEAL, "steal", "%", _STEAL),
+    "foreign_cpu_pct": (
+        *(Kind.FOREIGN_CPU, "foreign CPU", "%"),
+        "other programs used {value:.1f} % of the host's CPU time",
+    ),
+    "foreign_io_pct": (
+        *(Kind.FOREIGN_IO, "foreign I/O", "%"),
+        "other programs moved {mb_s:.0f} MB/s, which kept the disk busy {value:.0f} % of the time",
+    ),
+    "swap_mb_s": (Kind.SWAP, "swapping", "MB/s", "the host swapped {value:.1f} MB/s"),
+    "throttled_pct": (
+        *(Kind.THROTTLED, "throttling", "%"),
+        "a CPU was throttled because of its temperature for {value:.1f} % of the time",
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Disturbance:
@@ -89,53 +107,28 @@ class Disturbance:
 
 
 def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbance]:
-    """Every exceeded limit, the most serious kind of disturbance first."""
-    seen = conditions
-    others = "other programs used {value:.1f} % of the host's CPU time"
-    mb_s = seen.foreign_io_mb_s or 0.0
-    busy = "which kept the disk busy {value:.0f} % of the time"
-    moved = f"other programs moved {mb_s:.0f} MB/s, {busy}"
-    slower = "the CPU clock rate fell by {value:.0f} %"
-    hot = "a CPU was throttled because of its temperature for {value:.1f} % of the time"
-    io_pct = seen.foreign_io_pct if mb_s >= MIN_FOREIGN_IO_MB_S else None
+    """Return every exceeded limit, the most serious kind of disturbance first."""
+    mb_s = conditions.foreign_io_mb_s or 0.0
+    asleep_limit = MIN_STALL_S if limits.stall_pct else 0.0
     asleep = "the machine was suspended for {value:.1f} s"
-    checks = (
-        _check(
-            Kind.SUSPENDED, seen.asleep_s, MIN_STALL_S if limits.stall_pct else 0.0, "s", asleep
-        ),
-        _stall("the host", seen.stalled_s, seen.seconds, limits),
-        _check(Kind.STEAL, seen.steal_pct, limits.steal_pct, "%", _STEAL),
-        _check(
-            Kind.FOREIGN_CPU,
-            seen.foreign_cpu_pct,
-            limits.foreign_cpu_pct,
-            "%",
-            others,
-            tail=_by(seen.by_cpu, "%", seen.foreign_cpu_pct),
-        ),
-        _check(
-            Kind.FOREIGN_IO,
-            io_pct,
-            limits.foreign_io_pct,
-            "%",
-            moved,
-            tail=_by(seen.by_io, "MB/s"),
-        ),
-        _check(
-            Kind.SWAP,
-            seen.swap_mb_s,
-            limits.swap_mb_s,
-            "MB/s",
-            "the host swapped {value:.1f} MB/s",
-        ),
-        _check(Kind.THROTTLED, seen.throttled_pct, limits.throttled_pct, "%", hot),
-        _check(Kind.SLOWER_CLOCK, seen.slower_clock_pct, limits.slower_clock_pct, "%", slower),
-    )
-    return [found for found in checks if found is not None]
+    found = [
+        _check(Kind.SUSPENDED, conditions.asleep_s, asleep_limit, "s", asleep),
+        _stall("the host", conditions.stalled_s, conditions.seconds, limits),
+    ]
+    for figure, (kind, _, unit, text) in _CHECKS.items():
+        value, tail = getattr(conditions, figure), ""
+        if kind is Kind.FOREIGN_CPU:
+            tail = _by(conditions.by_cpu, "%", value)
+        elif kind is Kind.FOREIGN_IO:
+            tail = _by(conditions.by_io, "MB/s")
+            value = value if mb_s >= MIN_FOREIGN_IO_MB_S else None
+        limit = getattr(limits, figure)
+        found.append(_check(kind, value, limit, unit, text, tail=tail, mb_s=mb_s))
+    return [one for one in found if one is not None]
 
 
 def steal_limit(limit_pct: float, earlier_pct: Sequence[float]) -> float:
-    """The limit of a run's steal time in %: `limit_pct` more than is usual on its host.
+    """Return the limit of a run's steal time in %: `limit_pct` more than is usual on its host.
 
     `earlier_pct` is the steal time of its newest runs, void ones too: usual is their median, which
     a burst does not move. 0, "off", stays 0.
@@ -147,38 +140,28 @@ def steal_limit(limit_pct: float, earlier_pct: Sequence[float]) -> float:
 
 
 def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturbance | None:
-    """A change of the host's fingerprint during the run."""
+    """Return the change of the host's fingerprint during the run, if any."""
     names = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )
-    if not names:
-        return None
     changes = ", ".join(f"{n} {before.get(n, 'none')} -> {after.get(n, 'none')}" for n in names)
-    return Disturbance(
-        Kind.HOST_CHANGED, len(names), 0, "", f"the host changed while measuring: {changes}"
-    )
+    text = f"the host changed while measuring: {changes}"
+    return Disturbance(Kind.HOST_CHANGED, len(names), 0, "", text) if names else None
 
 
 def wrong_interval(measured_s: float, seen_s: float) -> Disturbance | None:
-    """Telemetry covers less than the driver's interval, because the host stalled.
+    """Return a disturbance if telemetry covers another interval than the driver: a host stalled.
 
     Allowed are 1 s and 1 % of the measured interval, but never half of it.
     """
     gap = abs(seen_s - measured_s)
     allowed = min(1.0 + 0.01 * measured_s, 0.5 * measured_s)
-    if gap <= allowed:
-        return None
-    return Disturbance(
-        Kind.INTERVAL,
-        gap,
-        allowed,
-        "s",
-        f"telemetry covers {seen_s:.1f} s of a measured interval of {measured_s:.1f} s",
-    )
+    text = f"telemetry covers {seen_s:.1f} s of a measured interval of {measured_s:.1f} s"
+    return Disturbance(Kind.INTERVAL, gap, allowed, "s", text) if gap > allowed else None
 
 
 def load_host_troubles(side: LoadSide, limits: Limits, seconds: float) -> list[Disturbance]:
-    """Exceeded limits of a run's load host; what it did not report exceeds none.
+    """Return the exceeded limits of a run's load host; what it did not report exceeds none.
 
     Telemetry's interval has so many `seconds`. The clocks of a host that is suspended stand still.
     """
@@ -200,65 +183,58 @@ def load_host_troubles(side: LoadSide, limits: Limits, seconds: float) -> list[D
 
 
 def reason(disturbances: Iterable[Disturbance]) -> str:
-    """One line for all of them."""
+    """Return one line for all of them."""
     return "; ".join(disturbance.text for disturbance in disturbances)
 
 
 #: Why something is not monitored although the host reports it.
-SWITCHED_OFF = "switched off"
+_SWITCHED_OFF = "switched off"
 
 
 def switched_off(unwatched: Iterable[str]) -> list[str]:
-    """The names in `unwatched` whose check is off because the limit is 0."""
+    """Return the names in `unwatched` whose check is off because the limit is 0."""
     parts = (line.partition(": ") for line in unwatched)
-    return [name for name, _, why in parts if why == SWITCHED_OFF]
+    return [name for name, _, why in parts if why == _SWITCHED_OFF]
 
 
 def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
     """Say what could not or should not be monitored, one line each."""
-    figures = {
-        "steal": (limits.steal_pct, conditions.steal_pct),
-        "foreign CPU": (limits.foreign_cpu_pct, conditions.foreign_cpu_pct),
-        "foreign I/O": (limits.foreign_io_pct, conditions.foreign_io_pct),
-        "stalls": (limits.stall_pct, conditions.stalled_s),
-        "swapping": (limits.swap_mb_s, conditions.swap_mb_s),
-        "a falling clock": (limits.slower_clock_pct, conditions.slower_clock_pct),
-        "throttling": (limits.throttled_pct, conditions.throttled_pct),
+    watched = {
+        name: (getattr(limits, figure), getattr(conditions, figure))
+        for figure, (_, name, _, _) in _CHECKS.items()
     }
-    lines = []
-    for name, (limit, value) in figures.items():
-        if not limit:
-            lines.append(f"{name}: {SWITCHED_OFF}")
-        elif value is None:
-            lines.append(f"{name}: not reported by this host")
-    return lines
+    watched["stalls"] = limits.stall_pct, conditions.stalled_s
+    return [
+        f"{name}: {'not reported by this host' if limit else _SWITCHED_OFF}"
+        for name, (limit, value) in watched.items()
+        if not limit or value is None
+    ]
 
 
 def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, object]:
-    """The conditions with the limits they were compared with, ready for JSON."""
+    """Return the conditions with the limits they were compared with, ready for JSON."""
     figures: dict[str, object] = {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in asdict(conditions).items()
     }
-    for name in ("by_cpu", "by_io"):
-        most: tuple[tuple[str, float], ...] = getattr(conditions, name)
+    for name, most in (("by_cpu", conditions.by_cpu), ("by_io", conditions.by_io)):
         figures[name] = [[program, round(amount, 2)] for program, amount in most]
-    return {
-        **figures,
-        "limits": asdict(limits),
-        "unwatched": unwatched(conditions, limits),
-    }
-
-
-_STEAL = "steal time: the hypervisor took {value:.1f} % of the CPU time"
+    return {**figures, "limits": asdict(limits), "unwatched": unwatched(conditions, limits)}
 
 
 def _check(
-    kind: Kind, value: float | None, limit: float, unit: str, text: str, *, tail: str = ""
+    kind: Kind,
+    value: float | None,
+    limit: float,
+    unit: str,
+    text: str,
+    *,
+    tail: str = "",
+    **figures: float,
 ) -> Disturbance | None:
     if not limit or value is None or value <= limit:
         return None
-    line = f"{text.format(value=value)} (limit {limit:g} {unit}){tail}"
+    line = f"{text.format(value=value, **figures)} (limit {limit:g} {unit}){tail}"
     return Disturbance(kind, value, limit, unit, line)
 
 
@@ -271,7 +247,7 @@ def _stall(
 
 
 def _by(most: tuple[tuple[str, float], ...], unit: str, of: float | None = None) -> str:
-    """The program that used the most, if any is known.
+    """Name the program that used the most, if any is known.
 
     Where those that were counted used less than half of all (`of`), others may have used more:
     in other containers, or ended too soon to be counted.

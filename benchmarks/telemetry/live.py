@@ -1,7 +1,4 @@
-"""The last minute of a run while it is driven, for people who watch it.
-
-Each look costs two subtractions: everything is read by the sampler and the server reader anyway.
-"""
+"""The last minute of a run while it is driven, for people who watch it."""
 
 from __future__ import annotations
 
@@ -38,7 +35,8 @@ class LiveSeconds:
 
     `snapshot` and `commits` give the newest of what is read anyway, `reported` what the driver has
     said of the newest measured second, None where it says nothing before its end. `commits_each`
-    is `Workload.commits`.
+    is `Workload.commits`. `measuring_at` is when the measured interval begins, in seconds of the
+    monotonic clock: planned while the driver warms up, None before.
     """
 
     def __init__(
@@ -50,31 +48,24 @@ class LiveSeconds:
         reported: Callable[[], ReportedSecond | None],
         tell: Callable[[list[LiveSecond]], None],
     ) -> None:
+        self.measuring_at: float | None = None
         self._snapshot, self._commits = snapshot, commits
         self._reported, self._tell = reported, tell
         self._commits_each = commits_each
         self._seconds: deque[LiveSecond] = deque(maxlen=MAX_SECONDS)
-        self._origin: float | None = None
         self._seen: Snapshot | None = None
         self._counted: tuple[float, int] | None = None
         self._last_number = 0
         self._looked = float("-inf")
 
-    def begin(self, measuring_at: float) -> None:
-        """Note when the measured interval begins, in seconds of the monotonic clock.
-
-        Called first with the planned time when the warm-up begins, then with the real one.
-        """
-        self._origin = measuring_at
-
     def look(self) -> None:
-        """May be called at any time and as often as one likes."""
+        """Add the second that has passed; may be called at any time and as often as one likes."""
         now = time.monotonic()
-        if self._origin is None or now - self._looked < _LOOK_EVERY_S:
+        if self.measuring_at is None or now - self._looked < _LOOK_EVERY_S:
             return
         self._looked = now
         seen, before = self._snapshot(), self._seen
-        if seen is None or (before is not None and seen.t - before.t <= 0):
+        if seen is None or (before is not None and seen.t <= before.t):
             return
         completed, p95_ms = self._completed()
         self._seen = seen
@@ -84,12 +75,12 @@ class LiveSeconds:
         if seen.cpu_total_s > before.cpu_total_s:
             usage = usage_between(before, seen)
             cpu = round(usage.cpu_user_pct + usage.cpu_sys_pct, 1)
-        second = math.floor(seen.t - self._origin)
+        second = math.floor(seen.t - self.measuring_at)
         self._seconds.append(LiveSecond(second, completed, p95_ms, cpu))
         self._tell(list(self._seconds))
 
     def _completed(self) -> tuple[float | None, float | None]:
-        """Transactions per second and their p95 since the last look."""
+        """Return the transactions per second and their p95 since the last look."""
         reported, counted, before = self._reported(), self._commits(), self._counted
         self._counted = counted
         if reported is not None and reported.number != self._last_number:

@@ -10,8 +10,7 @@ from typing import Any
 import psutil
 
 from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.telemetry.cpu import cpu_frequency_hz
-from benchmarks.telemetry.host import HostCounters, read_host
+from benchmarks.telemetry.host import HostCounters, cpu_frequency_hz, read_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,10 @@ class SnapshotReader:
                 self._server = psutil.Process(server_pid)
 
     def read(self, *, marked: bool = False) -> Snapshot:
-        """All counters now. Never fails because the server or a device has gone.
+        """Read all counters; never fails because the server or a device has gone.
 
-        Reads again if the host stalled in the middle of it. `marked` also reads what is
-        too costly for every second.
+        Reads again if the host stalled in the middle of it. `marked` also reads the counters that
+        are too costly for every second.
         """
         for _ in range(_ATTEMPTS):
             snapshot = self._read()
@@ -107,19 +106,22 @@ class SnapshotReader:
     def _read(self) -> Snapshot:
         t = time.monotonic()
         cpu = psutil.cpu_times()
-        data, log = self._read_disks()
-        disks = [data] if self._log is None else [data, log]
-        seen = [disk for disk in disks if disk is not None]
-        is_known = self._every_device_known and len(seen) == len(disks)  # none was pulled out
+        user, system = cpu.user + cpu.nice, cpu.system + cpu.irq + cpu.softirq
+        # A history per caller (nowrap) would hide 32-bit overflows. Whoever computes a rate drops
+        # a delta that went backwards.
+        disks = psutil.disk_io_counters(perdisk=True, nowrap=False) if self._has_disks else {}
+        data, log = (_counters(disks.get(name or "")) for name in (self._data, self._log))
+        wanted = [data] if self._log is None else [data, log]
+        seen = [disk for disk in wanted if disk is not None]
+        is_known = self._every_device_known and len(seen) == len(wanted)  # none was pulled out
         return Snapshot(
             t=t,
-            cpu_user_s=cpu.user + cpu.nice,
-            cpu_sys_s=cpu.system + cpu.irq + cpu.softirq,
+            cpu_user_s=user,
+            cpu_sys_s=system,
             cpu_iowait_s=cpu.iowait,
             cpu_steal_s=cpu.steal,
             # not sum(cpu): the kernel counts guest time in user and nice already
-            cpu_total_s=(cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq)
-            + (cpu.idle + cpu.iowait + cpu.steal),
+            cpu_total_s=user + system + cpu.idle + cpu.iowait + cpu.steal,
             cpu_irq_s=cpu.irq + cpu.softirq,
             own_cpu_s=time.process_time(),
             data=data,
@@ -128,46 +130,28 @@ class SnapshotReader:
             **self._read_server(),
         )
 
+    @property
+    def _has_disks(self) -> bool:
+        return self._data is not None or self._log is not None
+
     def _read_server(self) -> dict[str, Any]:
-        """The fields of mysqld; none once it is gone."""
+        """Return the fields of mysqld; none once it is gone."""
         if self._server is None:
             return {}
         try:
-            # is_running compares start times: the pid may be another's by now
-            if not self._server.is_running():
-                raise psutil.NoSuchProcess(self._server.pid)
             with self._server.oneshot():
-                # until its parent fetches the exit status the dead process keeps its counters
-                if self._server.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
-                    raise psutil.ZombieProcess(self._server.pid)
-                times = self._server.cpu_times()
-                rss_bytes = self._server.memory_info().rss
-                write_bytes = self._bytes_written(self._server)
-        except psutil.NoSuchProcess:  # ZombieProcess is one
+                times, memory = self._server.cpu_times(), self._server.memory_info()
+                write_bytes = None
+                with contextlib.suppress(psutil.AccessDenied):  # another user's process
+                    write_bytes = int(self._server.io_counters().write_bytes)
+        except psutil.NoSuchProcess:
             self._server = None
             return {}
         return {
             "server_cpu_s": times.user + times.system,
             "server_write_bytes": write_bytes,
-            "server_rss_bytes": rss_bytes,
+            "server_rss_bytes": memory.rss,
         }
-
-    @staticmethod
-    def _bytes_written(server: psutil.Process) -> int | None:
-        try:
-            return int(server.io_counters().write_bytes)
-        except psutil.AccessDenied:
-            return None  # another user's process: its I/O is not ours to see
-
-    def _read_disks(self) -> tuple[DiskCounters | None, DiskCounters | None]:
-        """The counters of the data and of the log device."""
-        if self._data is None and self._log is None:
-            return None, None
-        # nowrap keeps a history per caller to hide 32-bit overflows; a delta that went
-        # backwards is dropped later, and this way is cheaper
-        disks = psutil.disk_io_counters(perdisk=True, nowrap=False)
-        data, log = (_counters(disks.get(name or "")) for name in (self._data, self._log))
-        return data, log
 
 
 def _counters(disk: Any) -> DiskCounters | None:

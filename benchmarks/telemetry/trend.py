@@ -13,7 +13,7 @@ MIN_TREND_PCT = 10.0
 # Mann-Kendall's test: so seldom is a steady run flagged.
 _MAX_CHANCE = 0.01
 # Neighbouring seconds are alike (checkpoints, flushing), which the test takes for a trend: it
-# uses this many stretches at most. With fewer seconds than the minimum nothing can be said.
+# uses the means of this many stretches at most. With fewer than the minimum nothing can be said.
 _MAX_STRETCHES = 20
 _MIN_VALUES = 8
 
@@ -33,8 +33,12 @@ class Trend:
 
 
 def find_trend(per_second: Sequence[int]) -> Trend | None:
-    """The trend of the transactions of each measured second; None where they are too few."""
-    values = _stretches(np.asarray(per_second, dtype=np.float64))
+    """Return the trend of the transactions of each measured second; None where too few."""
+    length = math.ceil(len(per_second) / _MAX_STRETCHES) or 1
+    count = len(per_second) // length
+    # Seconds that make no whole stretch are dropped at the beginning.
+    used = np.asarray(per_second[len(per_second) - count * length :], dtype=np.float64)
+    values = used.reshape(count, length).mean(axis=1)
     middle = float(np.median(values)) if values.size else 0.0
     if values.size < _MIN_VALUES or middle <= 0:
         return None
@@ -47,13 +51,3 @@ def find_trend(per_second: Sequence[int]) -> Trend | None:
         pct=100.0 * float(theilslopes(values, at).slope) * values.size / middle,
         chance=1.0 if math.isnan(chance) else chance,  # all values are equal
     )
-
-
-def _stretches(values: np.ndarray) -> np.ndarray:
-    """Means over at most _MAX_STRETCHES stretches of equal length; what is left over at the
-    beginning is dropped.
-    """
-    length = math.ceil(values.size / _MAX_STRETCHES) or 1
-    count = values.size // length
-    means: np.ndarray = values[values.size - count * length :].reshape(count, length).mean(axis=1)
-    return means

@@ -1,9 +1,15 @@
-"""Usage of the host between two snapshots. Every rate is per second of actual time."""
+"""Usage of the host between two snapshots, and of a run second by second.
+
+Every rate is per second of actual time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
+from typing import Any
 
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 
@@ -40,7 +46,7 @@ USAGE_FIGURES = tuple(figure.name for figure in fields(Usage))
 
 
 def usage_between(start: Snapshot, end: Snapshot) -> Usage:
-    """Rates and shares from `start` to `end`; ValueError when no time passed between them."""
+    """Compute rates and shares; ValueError when no time passed between the snapshots."""
     elapsed = end.t - start.t
     total = end.cpu_total_s - start.cpu_total_s
     if elapsed <= 0 or total <= 0:
@@ -62,7 +68,7 @@ def usage_between(start: Snapshot, end: Snapshot) -> Usage:
 
 
 def rate(before: float | None, after: float | None, elapsed: float) -> float | None:
-    """Growth per second; None when a value is missing or the counter started anew."""
+    """Return the growth per second; None if a value is missing or the counter started anew."""
     if before is None or after is None or after < before:
         return None
     return (after - before) / elapsed
@@ -71,8 +77,6 @@ def rate(before: float | None, after: float | None, elapsed: float) -> float | N
 def _disk_rates(
     disk: str, start: DiskCounters | None, end: DiskCounters | None, elapsed: float
 ) -> dict[str, float | None]:
-    """Compute the fields of Usage that are about one disk."""
-
     def per_second(count: Callable[[DiskCounters], float]) -> float | None:
         if start is None or end is None:
             return None
@@ -84,3 +88,51 @@ def _disk_rates(
         f"{disk}_read_mb_s": per_second(lambda counters: counters.read_bytes / _MB),
         f"{disk}_write_mb_s": per_second(lambda counters: counters.write_bytes / _MB),
     }
+
+
+#: One second of a run by the names of a sample's columns. `second` is counted from the start of
+#: the measured interval, below 0 in the warm-up; `elapsed_s` is the time between its snapshots.
+#: `server_rss_bytes` is mysqld's resident memory at its end. `completed` and `p95_ms` come from
+#: the driver, `commits` from the server. None: not seen, or outside of the measured interval.
+SampleRow = dict[str, float | int | None]
+_COUNTED = ("completed", "commits", "p95_ms")
+SAMPLE_COLUMNS = ("second", "elapsed_s", "server_rss_bytes", *USAGE_FIGURES, *_COUNTED)
+
+
+def sample_rows(
+    snapshots: Iterable[Snapshot],
+    origin: float,
+    *,
+    period_s: float = 1.0,
+    **per_second: Sequence[Any],
+) -> list[SampleRow]:
+    """Return the seconds between snapshots on neighbouring ticks of `origin + n * period_s`.
+
+    Each snapshot belongs to its nearest tick; of two on one tick the nearer counts. A tick without
+    a snapshot makes the seconds around it rows without usage: the work done in them is not
+    spread over their neighbours. `per_second` are values by column of each measured second from
+    second 0 on. `period_s` other than 1 is for tests.
+    """
+    on_tick: dict[int, Snapshot] = {}
+    for snapshot in snapshots:
+        periods = (snapshot.t - origin) / period_s
+        tick = math.floor(periods + 0.5)
+        rival = on_tick.get(tick)
+        if rival is None or abs(periods - tick) < abs((rival.t - origin) / period_s - tick):
+            on_tick[tick] = snapshot
+    rows: dict[int, SampleRow] = {}
+    for tick, following in pairwise(sorted(on_tick)):
+        for second in range(tick, following):
+            rows[second] = _row(second)
+        if following == tick + 1:
+            start, end = on_tick[tick], on_tick[following]
+            seen = {"elapsed_s": end.t - start.t, "server_rss_bytes": end.server_rss_bytes}
+            rows[tick] |= asdict(usage_between(start, end)) | seen
+    for name, values in per_second.items():
+        for second, value in enumerate(values):
+            rows.setdefault(second, _row(second))[name] = value
+    return [rows[second] for second in sorted(rows)]
+
+
+def _row(second: int) -> SampleRow:
+    return dict.fromkeys(SAMPLE_COLUMNS) | {"second": second}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from benchmarks.documents import Document
 
@@ -59,42 +58,41 @@ class WriteDebt(Document):
 
     @property
     def redo_bytes(self) -> int | None:
-        """Redo log written in the interval."""
+        """Return the redo log written in the interval."""
         return _growth(self.start.lsn, self.end.lsn)
 
     @property
+    def redo_mb_s(self) -> float | None:
+        """Return 10^6 bytes of redo log per second of the interval."""
+        written = self.redo_bytes
+        return written / self.seconds / 1e6 if written is not None and self.seconds else None
+
+    @property
     def fills(self) -> float | None:
-        """How often the interval filled the redo log."""
+        """Return how often the interval filled the redo log."""
         written, capacity = self.redo_bytes, self.redo_capacity_bytes
         return written / capacity if written is not None and capacity else None
 
     @property
     def put_off(self) -> dict[Debt, float]:
-        """The share of the interval's writes that was postponed, by kind; below 0: caught up.
+        """Return the share of the interval's writes that was postponed, by kind.
 
+        It is negative where the server caught up.
         Redo: growth of the checkpoint age by redo written. Pages: growth of the dirty pages by
         pages written plus that growth. Purge: growth of the history list by commits.
         """
         start, end = self.start, self.end
+        age = _growth(start.checkpoint_age_bytes, end.checkpoint_age_bytes)
+        history = _growth(start.history_length, end.history_length)
         dirty = _growth(start.dirty_bytes, end.dirty_bytes)
         flushed = _growth(start.flushed_bytes, end.flushed_bytes)
         owed = None if dirty is None or flushed is None else max(dirty, 0) + flushed
         shares = {
-            Debt.REDO: _share(
-                _growth(start.checkpoint_age_bytes, end.checkpoint_age_bytes), self.redo_bytes
-            ),
+            Debt.REDO: _share(age, self.redo_bytes),
             Debt.PAGES: _share(dirty, owed),
-            Debt.PURGE: _share(
-                _growth(start.history_length, end.history_length),
-                _growth(start.commits, end.commits),
-            ),
+            Debt.PURGE: _share(history, _growth(start.commits, end.commits)),
         }
         return {kind: share for kind, share in shares.items() if share is not None}
-
-    @property
-    def grew(self) -> tuple[Debt, ...]:
-        """The kinds that grew by more than MAX_PUT_OFF."""
-        return tuple(kind for kind, share in self.put_off.items() if share > MAX_PUT_OFF)
 
     @property
     def is_marked(self) -> bool:
@@ -106,7 +104,7 @@ class WriteDebt(Document):
 
     @property
     def put_off_most(self) -> float:
-        """The largest share of what can mark a run; 0.0 where nothing is known."""
+        """Return the largest share of what can mark a run; 0.0 where nothing is known."""
         shares = self.put_off
         return max((shares[kind] for kind in _MARKING if kind in shares), default=0.0)
 
@@ -117,14 +115,9 @@ class WriteDebt(Document):
 
     @property
     def seconds_to_settle(self) -> float | None:
-        """Measured seconds after which it has filled the redo log FILLS times; None: unknown."""
+        """Return the measured seconds that fill the redo log FILLS times; None: unknown."""
         fills = self.fills
         return FILLS * self.seconds / fills if fills else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the document that `from_json` reads, with figures derived from the readings."""
-        shares = {kind.value: share for kind, share in self.put_off.items()}
-        return {**super().as_json(), "put_off": shares}
 
 
 def _growth(before: int | None, after: int | None) -> int | None:

@@ -26,7 +26,7 @@ from benchmarks.telemetry.disturbance import Limits
 GOLDEN_WAREHOUSES = 2
 
 # This host may be busy with other tests: what those take is no reason here.
-NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
+NOTHING = Limits(0, 0, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="session")

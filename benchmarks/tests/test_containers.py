@@ -30,7 +30,7 @@ CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--ne
 JOB = """
 import json, sys, time
 from pathlib import Path
-from benchmarks.probe.workspace import workspace
+from benchmarks.probe.run import probe_file
 from benchmarks.servers.trial import _trial_dir
 from benchmarks.ownership import held_folder, is_free
 
@@ -40,10 +40,10 @@ theirs = device / "oltp-advisor" / "runs" / "run-8"
 free = is_free(theirs)
 with (
     held_folder(run_dir),
-    workspace(device) as probe,
+    probe_file(device) as (probe, _),
     _trial_dir(device / "oltp-advisor" / "trials") as trial,
 ):
-    folders = [str(run_dir), str(probe.directory), str(trial)]
+    folders = [str(run_dir), str(probe), str(trial)]
     print(json.dumps({"free": free, "folders": folders}), flush=True)
     time.sleep(300)
 """

@@ -60,11 +60,11 @@ class Host:
         self.starts_that_fail: dict[int, RunFailed] = {}
 
     @contextmanager
-    def running_server(self, *_: Any, deadline_s: float, **values: Any) -> Iterator[Any]:
+    def running_server(self, *facts: Any, deadline_s: float) -> Iterator[Any]:
         self.deadlines.append(deadline_s)
         if failure := self.starts_that_fail.get(len(self.deadlines)):
             raise failure
-        self.events.append("start" + (" limited" if values["resource_limits"] else ""))
+        self.events.append("start" + (" limited" if "hdd" in facts else ""))
         yield SimpleNamespace(
             kill=lambda: self.events.append("kill"),
             start_s=float(len(self.deadlines)),
@@ -85,7 +85,7 @@ class Host:
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     found = Host()
-    monkeypatch.setattr(module, "running_server", found.running_server)
+    monkeypatch.setattr(Plan, "running_server", found.running_server)
     monkeypatch.setattr(module, "emulated_device", found.emulated_device)
     monkeypatch.setattr(module, "forget_cached", lambda _: found.events.append("cold"))
     for name in ("check_in_place", "find_dataset", "clone"):

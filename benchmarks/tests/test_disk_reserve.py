@@ -19,7 +19,7 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import Outcome
-from benchmarks.probe.workspace import file_size
+from benchmarks.probe.run import file_size
 from benchmarks.processes import child
 from benchmarks.servers import datadir, paths, running
 from benchmarks.servers.binary import Flavour, ServerBinary

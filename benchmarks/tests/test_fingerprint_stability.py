@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -69,45 +68,39 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path)
 
 
-def key_of(
-    fingerprint: dict[str, str],
-    *,
-    server_digest: str = "ab" * 32,
-    driver_name: str = "tpcc-mysql",
-    driver_version: str = "1ec1c5e",
-    workload: str = "tpcc",
-    dataset_key: str = "mysql-9.7.4-w10-p16384",
-    log_bin: bool = True,
-    applied: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    return comparability_key(
-        fingerprint,
-        server_digest=server_digest,
-        driver_name=driver_name,
-        driver_version=driver_version,
-        workload=workload,
-        dataset_key=dataset_key,
-        log_bin=log_bin,
-        applied=applied,
-    )
+def key_of(fingerprint: dict[str, str], **other: Any) -> str:
+    parts: dict[str, Any] = {
+        "server_digest": "ab" * 32,
+        "driver_name": "tpcc-mysql",
+        "driver_version": "1ec1c5e",
+        "workload": "tpcc",
+        "dataset_key": "mysql-9.7.4-w10-p16384",
+        "log_bin": True,
+        "applied": {},
+    }
+    return comparability_key(fingerprint, **parts | other)
 
 
 def test_the_fingerprint_names_the_host_and_its_device(host: Host) -> None:
     for cpu in (0, 1):
         host.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "performance\n")
     facts = host.fingerprint()
-    assert facts["cpu_model"] == "Intel(R) Xeon(R) CPU E7-4850 v3 @ 2.20GHz"
-    assert facts["memory_bytes"] == str(130023424 * 1024)
-    assert facts["kernel"] == "6.1.0-25-amd64"
-    assert facts["cpu_governor"] == "performance"
-    assert facts["virtualisation"] == "none"
-    assert int(facts["logical_cpus"]) >= 1
-    assert facts["data_kind"] == "nvme"
-    assert facts["data_serial"] == "eui.0025385b21404121"
-    assert facts["data_model"] == "SAMSUNG PM1725"
-    assert facts["data_scheduler"] == "none"
-    assert facts["data_file_system"] == "xfs"
-    assert facts["data_mount_options"] == "inode64,noatime,rw"
+    assert (
+        facts.items()
+        >= {
+            "cpu_model": "Intel(R) Xeon(R) CPU E7-4850 v3 @ 2.20GHz",
+            "memory_bytes": str(130023424 * 1024),
+            "kernel": "6.1.0-25-amd64",
+            "cpu_governor": "performance",
+            "virtualisation": "none",
+            "data_kind": "nvme",
+            "data_serial": "eui.0025385b21404121",
+            "data_model": "SAMSUNG PM1725",
+            "data_scheduler": "none",
+            "data_file_system": "xfs",
+            "data_mount_options": "inode64,noatime,rw",
+        }.items()
+    )
     assert not [name for name in facts if name.startswith("log_")]
 
 
@@ -148,13 +141,10 @@ def test_what_the_host_does_not_report_is_unknown_and_not_empty(host: Host) -> N
     )
     facts = host.fingerprint(tmpfs)
     assert facts["cpu_model"] == "ARM implementer 0x41 part 0xd0c"
-    assert facts["memory_bytes"] == "unknown"
-    assert facts["cpu_governor"] == "unknown"
-    assert facts["transparent_hugepage"] == "unknown"
     assert (facts["memory_limit"], facts["cpu_limit"]) == ("none", "none")
-    assert facts["virtualisation"] == "unknown"
-    assert facts["data_serial"] == "unknown"
-    assert facts["data_model"] == "unknown"
+    unknown = {name for name, text in facts.items() if text == "unknown"}
+    assert unknown >= {"memory_bytes", "cpu_governor", "transparent_hugepage", "virtualisation"}
+    assert unknown >= {"data_serial", "data_model"}
     assert all(facts.values())
 
 
@@ -256,25 +246,18 @@ def test_another_device_has_another_key(host: Host, device: DeviceIdentity) -> N
 
 def test_another_server_driver_dataset_or_log_has_another_key(host: Host) -> None:
     facts = host.fingerprint()
-    keys = [
-        key_of(facts),
-        key_of(facts, server_digest="cd" * 32),
-        key_of(facts, driver_name="sysbench"),
-        key_of(facts, driver_version="2"),
-        key_of(facts, workload="oltp_read_only"),
-        key_of(facts, dataset_key="mysql-9.7.4-w20-p16384"),
-        key_of(facts, log_bin=False),
-        key_of(facts, applied={"wait_timeout": "60"}),
+    others: list[dict[str, Any]] = [
+        {"server_digest": "cd" * 32},
+        {"driver_name": "sysbench"},
+        {"driver_version": "2"},
+        {"workload": "oltp_read_only"},
+        {"dataset_key": "mysql-9.7.4-w20-p16384"},
+        {"log_bin": False},
+        {"applied": {"wait_timeout": "60"}},
     ]
+    keys = [key_of(facts), *(key_of(facts, **other) for other in others)]
     assert len(set(keys)) == len(keys)
-
-
-def test_the_key_is_a_sha256_and_does_not_depend_on_the_order_of_facts(host: Host) -> None:
-    facts = host.fingerprint()
-    key = key_of(facts)
-    assert len(key) == 64
-    assert set(key) <= set("0123456789abcdef")
-    assert key_of(dict(reversed(facts.items()))) == key
+    assert key_of(dict(reversed(facts.items()))) == keys[0], "the order of facts is nothing"
 
 
 def test_this_machine_has_a_fingerprint_that_stays(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ from benchmarks.measurement.drive import host_stalled
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Limits
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
-from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
 
 
-class Host:
+class Host(SnapshotReader):
     """Looked at when these seconds have passed."""
 
     def __init__(self, *seconds: float) -> None:
+        super().__init__()
         self._seconds = iter(seconds)
 
     def read(self, *, marked: bool = False) -> Snapshot:

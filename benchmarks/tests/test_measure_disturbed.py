@@ -22,8 +22,8 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import Kind, Limits
+from benchmarks.telemetry.host import logical_cpus
 from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
 from benchmarks.tests.quick import unhurried
 
@@ -137,7 +137,7 @@ plan = Plan(
     source=TpccSource({GOLDEN_WAREHOUSES}),
     options=json.loads(options),
     layout=DeviceLayout(device),
-    limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0, 0),
+    limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0),
 )
 measured = measure(
     plan, report=lambda step: print(step, flush=True), should_stop=lambda: False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +12,7 @@ import pytest
 from benchmarks.drivers.protocol import DriverResult, TransactionCounts
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.metrics import (
-    BytesSource,
-    Metrics,
-    compute_metrics,
-    mean_cpu_hz,
-)
+from benchmarks.measurement.metrics import BytesSource, Metrics, compute_metrics, mean_cpu_hz
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 
@@ -92,16 +88,6 @@ def test_percentiles_are_nearest_rank_over_all_response_times() -> None:
     assert metrics.max_ms == 200.0
 
 
-def test_host_path_length_is_the_papers_formula() -> None:
-    # 2.5 GHz x 4 CPUs x (12 + 4) / 40 utilisation / 100 New-Orders a second
-    assert compute().host_path_length == pytest.approx(40_000_000.0)
-
-
-def test_server_path_length_counts_mysqlds_cycles_only() -> None:
-    # 9 CPU seconds x 2.5 GHz / 1000 New-Orders
-    assert compute().server_path_length == pytest.approx(22_500_000.0)
-
-
 def paper_path_length(utilisation_pct: float, tpmp: float) -> float:
     """Tables 1, 2 and 10: 112 processors at 2.2 GHz, at 100 connections, for a minute."""
     total = 112 * 60.0
@@ -123,25 +109,28 @@ def test_the_papers_nvme_result_gives_the_papers_path_length() -> None:
     assert 0.50 < 1 - nvme / paper_path_length(0.4, 757) < 0.60
 
 
-def test_shares_are_percent_of_the_whole_host() -> None:
-    metrics = compute()
-    assert metrics.cpu_user_pct == pytest.approx(30.0)
-    assert metrics.cpu_sys_pct == pytest.approx(10.0)
-    assert metrics.cpu_iowait_pct == pytest.approx(5.0)
-    assert metrics.cpu_steal_pct == pytest.approx(2.5)
-    assert metrics.server_cores == pytest.approx(0.9)
+BY_HAND = {
+    # 2.5 GHz x 4 CPUs x (12 + 4) / 40 utilisation / 100 New-Orders a second: the paper's formula
+    "host_path_length": 40_000_000.0,
+    # 9 CPU seconds x 2.5 GHz / 1000 New-Orders: mysqld's cycles only
+    "server_path_length": 22_500_000.0,
+    # Shares are of the whole host.
+    **{"cpu_user_pct": 30.0, "cpu_sys_pct": 10.0, "cpu_iowait_pct": 5.0, "cpu_steal_pct": 2.5},
+    "server_cores": 0.9,
+    **{"data_read_iops": 50.0, "data_write_iops": 100.0},
+    **{"data_read_mb_s": 0.3, "data_write_mb_s": 0.8},
+    **{"log_read_iops": 1.0, "log_write_iops": 100.0},
+    **{"log_read_mb_s": 0.05, "log_write_mb_s": 0.1},
+    "bytes_written_per_transaction": 9000.0,
+    "driver_cpu_ms_per_transaction": 1.0,
+    # Failures and retries are of all transactions.
+    **{"completed": 1000, "failed": 5, "retried": 5},
+}
 
 
-def test_device_rates_are_per_second_and_in_millions_of_bytes() -> None:
-    metrics = compute()
-    assert metrics.data_read_iops == pytest.approx(50.0)
-    assert metrics.data_write_iops == pytest.approx(100.0)
-    assert metrics.data_read_mb_s == pytest.approx(0.3)
-    assert metrics.data_write_mb_s == pytest.approx(0.8)
-    assert metrics.log_read_iops == pytest.approx(1.0)
-    assert metrics.log_write_iops == pytest.approx(100.0)
-    assert metrics.log_read_mb_s == pytest.approx(0.05)
-    assert metrics.log_write_mb_s == pytest.approx(0.1)
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_figure_is_what_it_is_by_hand(name: str) -> None:
+    assert getattr(compute(), name) == pytest.approx(BY_HAND[name])
 
 
 def test_rates_divide_by_the_time_that_passed_between_the_snapshots() -> None:
@@ -155,35 +144,29 @@ def test_rates_divide_by_the_time_that_passed_between_the_snapshots() -> None:
     assert metrics.bytes_written_per_transaction == pytest.approx(9_000_000 / 10.5 / 100)
 
 
-def test_bytes_written_come_from_the_devices_where_they_are_known() -> None:
-    metrics = compute()
-    assert metrics.bytes_written_per_transaction == pytest.approx(9000.0)
-    assert metrics.bytes_written_source is BytesSource.DEVICE
+@pytest.mark.parametrize(
+    ("unknown", "bytes_written", "source"),
+    [
+        ({}, 9000.0, BytesSource.DEVICE),
+        ({"device_write_bytes": None}, 2000.0, BytesSource.SERVER),
+        ({"device_write_bytes": None, "server_write_bytes": None}, None, BytesSource.UNKNOWN),
+    ],
+)
+def test_bytes_written_come_from_the_best_counter_there_is(
+    unknown: dict[str, Any], bytes_written: float | None, source: BytesSource
+) -> None:
+    metrics = compute(start=replace(START, **unknown))
+    assert metrics.bytes_written_per_transaction == pytest.approx(bytes_written)
+    assert metrics.bytes_written_source is source
 
 
-def test_bytes_written_come_from_mysqld_where_a_device_is_unknown() -> None:
-    metrics = compute(start=replace(START, device_write_bytes=None))
-    assert metrics.bytes_written_per_transaction == pytest.approx(2000.0)
-    assert metrics.bytes_written_source is BytesSource.SERVER
-
-
-def test_bytes_written_are_unknown_where_nothing_counts_them() -> None:
-    metrics = compute(end=replace(END, device_write_bytes=None, server_write_bytes=None))
-    assert metrics.bytes_written_per_transaction is None
-    assert metrics.bytes_written_source is BytesSource.UNKNOWN
-
-
-def test_path_lengths_are_unknown_without_a_clock_rate() -> None:
-    metrics = compute(cpu_hz=None)
-    assert metrics.server_path_length is None
-    assert metrics.host_path_length is None
-    assert metrics.cpu_user_pct == pytest.approx(30.0)
-
-
-def test_only_the_server_figure_is_missing_when_mysqld_cannot_be_seen() -> None:
-    metrics = compute(end=replace(END, server_cpu_s=None))
-    assert metrics.server_path_length is None
-    assert metrics.host_path_length is not None
+def test_path_lengths_are_unknown_without_their_counters() -> None:
+    no_clock = compute(cpu_hz=None)
+    assert (no_clock.server_path_length, no_clock.host_path_length) == (None, None)
+    assert no_clock.cpu_user_pct == pytest.approx(30.0)
+    no_server = compute(end=replace(END, server_cpu_s=None))
+    assert no_server.server_path_length is None
+    assert no_server.host_path_length is not None
 
 
 def test_the_clock_rate_is_the_mean_of_both_ends() -> None:
@@ -191,25 +174,22 @@ def test_the_clock_rate_is_the_mean_of_both_ends() -> None:
     assert mean_cpu_hz(replace(START, cpu_hz=2e9), END) is None
 
 
-def test_failures_and_retries_are_of_all_transactions() -> None:
-    metrics = compute(1000)
-    assert (metrics.completed, metrics.failed, metrics.retried) == (1000, 5, 5)
-
-
-def test_no_new_order_is_zero_work_and_no_number() -> None:
+@pytest.mark.parametrize(
+    ("completed", "seconds", "outcome"),
+    [
+        (0, 10.0, Outcome.ZERO_WORK),
+        (0, 0.0, Outcome.ZERO_WORK),
+        (10, 0.0, Outcome.DRIVER_FAILED),
+        (10, -3.0, Outcome.DRIVER_FAILED),
+        (10, math.nan, Outcome.DRIVER_FAILED),
+    ],
+)
+def test_without_work_or_time_there_is_no_number(
+    completed: int, seconds: float, outcome: Outcome
+) -> None:
     with pytest.raises(RunFailed) as failure:
-        compute(0)
-    assert failure.value.outcome is Outcome.ZERO_WORK
-    with pytest.raises(RunFailed) as failure:
-        compute(0, measured_seconds=0.0)
-    assert failure.value.outcome is Outcome.ZERO_WORK
-
-
-@pytest.mark.parametrize("seconds", [0.0, -3.0, math.nan])
-def test_an_interval_without_length_is_the_drivers_failure(seconds: float) -> None:
-    with pytest.raises(RunFailed) as failure:
-        compute(10, measured_seconds=seconds)
-    assert failure.value.outcome is Outcome.DRIVER_FAILED
+        compute(completed, measured_seconds=seconds)
+    assert failure.value.outcome is outcome
 
 
 @pytest.mark.parametrize(("cpu_hz", "cpus"), [(0.0, 4), (-1.0, 4), (math.nan, 4), (2e9, 0)])

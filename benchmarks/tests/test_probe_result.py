@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import PAGE_BYTES, SEQUENTIAL_BYTES, Job, Pattern, Purpose
-from benchmarks.probe.result import JobResult, Latency, LatencySplit, ProbeResult
+from benchmarks.probe.result import (
+    JobResult,
+    Latency,
+    LatencySplit,
+    ProbeResult,
+    suggested_io_capacity,
+)
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 

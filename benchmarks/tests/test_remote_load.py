@@ -20,8 +20,8 @@ from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
 from benchmarks.jobs import load_host
-from benchmarks.measurement.conclusion import weigh_conditions
 from benchmarks.measurement.drive import Driven
+from benchmarks.measurement.result import weigh_conditions
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import load_side, several
 from benchmarks.remote_load.link import (

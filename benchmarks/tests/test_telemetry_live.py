@@ -48,10 +48,10 @@ def test_nothing_is_told_before_the_driver_works(run: Watched) -> None:
 
 
 def test_new_orders_are_estimated_until_the_driver_counts_them(run: Watched) -> None:
-    run.live.begin(measuring_at=105.0)
+    run.live.measuring_at = 105.0
     run.live.look()
     assert run.after(2) == LiveSecond(-3, 100.0, None, 50.0)
-    run.live.begin(measuring_at=run.now)
+    run.live.measuring_at = run.now
     run.reported = ReportedSecond(1, 96, 12.5)
     assert run.after(1) == LiveSecond(1, 96.0, 12.5, 50.0)
     # The driver has said nothing new: the same second is not told twice.
@@ -59,7 +59,7 @@ def test_new_orders_are_estimated_until_the_driver_counts_them(run: Watched) -> 
 
 
 def test_a_server_that_does_not_answer_has_no_figure_instead_of_zero(run: Watched) -> None:
-    run.live.begin(measuring_at=100.0)
+    run.live.measuring_at = 100.0
     run.live.look()
     run.after(1)
     run.answers = False
@@ -70,7 +70,7 @@ def test_a_server_that_does_not_answer_has_no_figure_instead_of_zero(run: Watche
 
 
 def test_looks_are_cheap_and_only_the_last_minute_is_kept(run: Watched) -> None:
-    run.live.begin(measuring_at=100.0)
+    run.live.measuring_at = 100.0
     run.live.look()
     for _ in range(400):
         run.now += 0.25

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
-from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
 
 # Its seconds are real ones.
 pytestmark = pytest.mark.alone
@@ -17,10 +17,11 @@ pytestmark = pytest.mark.alone
 PERIOD = 0.1
 
 
-class FakeHost:
-    """Snapshots of a host of one busy CPU; can be slow, stand still, lose its server or break."""
+class FakeHost(SnapshotReader):
+    """Snapshots of a host of one busy CPU; can be slow, stand still or break."""
 
     def __init__(self, read_s: float = 0.0) -> None:
+        super().__init__()
         self.read_s = read_s
         self.stall_s = 0.0
         self.broken = False
@@ -62,17 +63,18 @@ def test_a_mark_starts_the_seconds_anew() -> None:
 def test_the_series_runs_from_warm_up_to_the_end_mark() -> None:
     with Sampler(FakeHost(), period_s=PERIOD) as sampler:
         time.sleep(2 * PERIOD)
-        sampler.mark(MEASURE_START)
+        start = sampler.mark(MEASURE_START)
         time.sleep(3.02 * PERIOD)
-        sampler.mark(MEASURE_END)
+        end = sampler.mark(MEASURE_END)
         time.sleep(2 * PERIOD)
-    assert [entry.second for entry in sampler.series()] == [-2, -1, 0, 1, 2]
+    assert (sampler.times()[0], sampler.times()[-1]) == (start.t, end.t)
+    assert [row["second"] for row in sampler.rows()] == [-2, -1, 0, 1, 2]
 
 
 def test_without_a_start_mark_all_is_warm_up() -> None:
     with Sampler(FakeHost(), period_s=PERIOD) as sampler:
         time.sleep(2.5 * PERIOD)
-    assert [entry.second for entry in sampler.series()] == [-2, -1]
+    assert [row["second"] for row in sampler.rows()] == [-2, -1]
 
 
 def test_a_host_that_stood_still_leaves_a_gap() -> None:
@@ -82,9 +84,9 @@ def test_a_host_that_stood_still_leaves_a_gap() -> None:
         time.sleep(1.5 * PERIOD)
         host.stall_s = 3.7 * PERIOD  # from tick 2 on: ticks 3, 4 and 5 do not happen
         time.sleep(6.7 * PERIOD)
-    unseen = {entry.second for entry in sampler.series() if entry.usage is None}
-    assert unseen == {2, 3, 4, 5}
-    assert max(entry.second for entry in sampler.series()) == 7
+    rows = sampler.rows()
+    assert {row["second"] for row in rows if row["cpu_user_pct"] is None} == {2, 3, 4, 5}
+    assert rows[-1]["second"] == 7
 
 
 def test_a_mark_can_be_made_from_another_thread_while_samples_are_taken() -> None:
@@ -119,4 +121,4 @@ def test_a_bug_while_sampling_is_not_taken_for_a_quiet_host() -> None:
         host.broken = True
         time.sleep(2 * PERIOD)
     with pytest.raises(RuntimeError, match="sampling stopped"):
-        sampler.series()
+        sampler.rows()

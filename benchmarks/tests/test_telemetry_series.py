@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from benchmarks.telemetry.series import Second, build_series, merged
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
-from benchmarks.telemetry.usage import usage_between
+from benchmarks.telemetry.usage import SAMPLE_COLUMNS, SampleRow, sample_rows, usage_between
 
 
 def at(t: float) -> Snapshot:
@@ -27,69 +27,55 @@ def at(t: float) -> Snapshot:
     )
 
 
-def series_of(times: list[float], origin: float) -> list[Second]:
-    return build_series([at(t) for t in times], origin)
+def rows_of(*times: float, **per_second: list[Any]) -> list[SampleRow]:
+    return sample_rows([at(t) for t in times], 10.0, **per_second)
+
+
+def column(rows: list[SampleRow], name: str) -> list[float | int | None]:
+    return [row[name] for row in rows]
 
 
 def test_seconds_count_from_the_origin_and_warm_up_is_negative() -> None:
-    series = series_of([8.0, 9.0, 10.0, 11.0, 12.0], origin=10.0)
-    assert [entry.second for entry in series] == [-2, -1, 0, 1]
-    assert [entry.server_rss_bytes for entry in series] == [9000, 10000, 11000, 12000]
+    rows = rows_of(8.0, 9.0, 10.0, 11.0, 12.0)
+    assert column(rows, "second") == [-2, -1, 0, 1]
+    assert column(rows, "server_rss_bytes") == [9000, 10000, 11000, 12000]
 
 
 def test_each_rate_divides_by_the_time_that_really_passed() -> None:
     # the tick of second 11 came 0.3 s late: 1.3 s, then 0.7 s
-    late, short = series_of([10.0, 11.3, 12.0], origin=10.0)
-    assert late.elapsed_s == pytest.approx(1.3)
-    assert short.elapsed_s == pytest.approx(0.7)
-    for entry in (late, short):
-        assert entry.usage is not None
-        assert entry.usage.data_write_iops == pytest.approx(100.0)
-        assert entry.usage.data_write_mb_s == pytest.approx(1.0)
-        assert entry.usage.cpu_user_pct == pytest.approx(50.0)
-        assert entry.usage.server_cores == pytest.approx(0.5)
+    rows = rows_of(10.0, 11.3, 12.0)
+    assert column(rows, "elapsed_s") == pytest.approx([1.3, 0.7])
+    for row in rows:
+        figures = "data_write_iops", "data_write_mb_s", "cpu_user_pct", "server_cores"
+        assert [row[name] for name in figures] == pytest.approx([100.0, 1.0, 50.0, 0.5])
 
 
 def test_missed_ticks_are_a_gap_and_not_smeared() -> None:
-    series = series_of([10.0, 11.0, 14.0, 15.0], origin=10.0)
-    assert [entry.second for entry in series] == [0, 1, 2, 3, 4]
-    assert [entry.usage is None for entry in series] == [False, True, True, True, False]
-    assert series[2] == Second(2)
+    rows = rows_of(10.0, 11.0, 14.0, 15.0)
+    assert column(rows, "second") == [0, 1, 2, 3, 4]
+    assert [row["cpu_user_pct"] is None for row in rows] == [False, True, True, True, False]
+    assert {name for name, value in rows[2].items() if value is not None} == {"second"}
+    assert rows[2].keys() == rows[0].keys() == set(SAMPLE_COLUMNS)
 
 
 def test_a_mark_between_two_ticks_leaves_no_sliver_of_a_second() -> None:
     # the grid of the warm-up ended 3 ms before the mark at 10.0
-    series = series_of([7.997, 8.997, 9.997, 10.0, 11.0], origin=10.0)
-    assert [entry.second for entry in series] == [-2, -1, 0]
-    assert series[1].elapsed_s == pytest.approx(1.003)
+    rows = rows_of(7.997, 8.997, 9.997, 10.0, 11.0)
+    assert column(rows, "second") == [-2, -1, 0]
+    assert rows[1]["elapsed_s"] == pytest.approx(1.003)
 
 
-def test_too_few_snapshots_make_no_series() -> None:
-    assert build_series([], 0.0) == []
-    assert series_of([10.0], origin=10.0) == []
+@pytest.mark.parametrize("times", [(), (10.0,)])
+def test_too_few_snapshots_make_no_series(times: tuple[float, ...]) -> None:
+    assert rows_of(*times) == []
 
 
 def test_counts_stand_beside_their_second_also_where_telemetry_missed_it() -> None:
-    seen = merged(series_of([9.0, 10.0, 11.0], origin=10.0), commits=[319, 320], p95_ms=[None])
-    assert [(one.second, one.commits, one.p95_ms) for one in seen] == [
-        (-1, None, None),
-        (0, 319, None),
-        (1, 320, None),
-    ]
-    assert [one.usage is None for one in seen] == [False, False, True]
-    assert seen[1].as_row()["commits"] == 319
-
-
-def test_a_row_has_the_same_names_with_and_without_a_sample() -> None:
-    (seen,) = series_of([10.0, 11.0], origin=10.0)
-    row = replace(seen, completed=4).as_row()
-    assert row["second"] == 0
-    assert row["completed"] == 4
-    assert row["cpu_user_pct"] == pytest.approx(50.0)
-    assert row["log_write_iops"] is None
-    gap = Second(3).as_row()
-    assert gap.keys() == row.keys()
-    assert {name for name, value in gap.items() if value is not None} == {"second"}
+    rows = rows_of(9.0, 10.0, 11.0, commits=[319, 320], p95_ms=[None])
+    assert column(rows, "second") == [-1, 0, 1]
+    assert column(rows, "commits") == [None, 319, 320]
+    assert column(rows, "p95_ms") == [None, None, None]
+    assert [row["cpu_user_pct"] is None for row in rows] == [False, False, True]
 
 
 def test_a_counter_that_starts_anew_gives_no_rate() -> None:

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.telemetry.cpu import cpu_frequency_hz, logical_cpus
+from benchmarks.telemetry.host import logical_cpus
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import SnapshotReader
 from benchmarks.telemetry.usage import usage_between
@@ -193,29 +193,13 @@ def test_written_bytes_sum_distinct_devices_or_are_unknown(
 
 
 def test_a_dead_process_stops_its_fields_and_nothing_else(child: subprocess.Popen[str]) -> None:
-    with Sampler.of(child.pid, NOWHERE) as sampler:
-        assert sampler.mark("alive").server_cpu_s is not None
-        child.kill()
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        # dead, but its parent has not fetched the exit status: the counters are still there
-        zombie = sampler.mark("zombie")
-        child.wait()
-        gone = sampler.mark("gone")
-    for snapshot in (zombie, gone):
-        assert snapshot.server_cpu_s is None
-        assert snapshot.server_write_bytes is None
-        assert snapshot.server_rss_bytes is None
-        assert snapshot.cpu_total_s > 0
-
-
-def test_a_pid_that_belongs_to_another_process_now_is_not_the_server(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reader = SnapshotReader(os.getpid(), NOWHERE, None)
+    reader = SnapshotReader(child.pid)
     assert reader.read().server_cpu_s is not None
-    # psutil tells by the start time; a pid cannot be had twice at will
-    monkeypatch.setattr(psutil.Process, "is_running", lambda process: False)
-    assert reader.read().server_cpu_s is None
+    child.kill()
+    child.wait()
+    gone = reader.read()
+    assert (gone.server_cpu_s, gone.server_write_bytes, gone.server_rss_bytes) == (None,) * 3
+    assert gone.cpu_total_s > 0
 
 
 def test_a_process_that_never_was_is_gone_from_the_start() -> None:
@@ -231,33 +215,3 @@ def test_one_sample_a_second_costs_next_to_nothing(disk: DeviceIdentity) -> None
         reader.read()
     # 1 % of one CPU at one a second; seen: 0.13 ms
     assert (time.thread_time() - began) / 200 < 0.010
-
-
-def test_the_clock_rate_is_in_hertz() -> None:
-    rate = cpu_frequency_hz()
-    if rate is None:
-        pytest.skip("this host does not report its clock rate")
-    assert 2e8 < rate < 1e10
-
-
-def test_the_clock_rate_falls_back_to_cpuinfo_and_then_to_unknown(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def unreadable(percpu: bool) -> list[SimpleNamespace]:
-        raise NotImplementedError
-
-    monkeypatch.setattr(psutil, "cpu_freq", unreadable)
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("processor\t: 0\ncpu MHz\t\t: 2000.000\n\ncpu MHz\t\t: 3000.000\n")
-    assert cpu_frequency_hz(cpuinfo) == 2.5e9
-    cpuinfo.write_text("processor\t: 0\nBogoMIPS\t: 50.00\nCPU part\t: 0xd0c\n")
-    assert cpu_frequency_hz(cpuinfo) is None
-    assert cpu_frequency_hz(tmp_path / "absent") is None
-
-
-def test_cpus_that_are_switched_off_do_not_lower_the_clock_rate(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cpus = [SimpleNamespace(current=2600.0), SimpleNamespace(current=0.0)]
-    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: cpus)
-    assert cpu_frequency_hz() == 2.6e9

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from advisor.charts.probe import WORDS
 from benchmarks.models import Device, JobState, Probe
-from benchmarks.probe.arrays import ArrayLoss, array_of, compare
+from benchmarks.probe.arrays import WITH_PARITY, ArrayLoss, array_of, compare
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -42,7 +42,7 @@ def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
             reason = "A hardware controller reports neither level nor members of its array."
         return ArrayView(identity, identity.raid_level, identity.raid_disks, reason=reason)
     level, disks = known
-    parity = level.has_parity
+    parity = level in WITH_PARITY
     if device.emulation_label:
         reason = "Not compared: the limits of an emulated device are not those of the array."
         return ArrayView(identity, level, disks, reason=reason, has_parity=parity)

@@ -52,11 +52,7 @@ LINES = (
     ("Host stalled", "stalled_s", "", "s", "", "stall"),
     ("Suspended", "asleep_s", "", "s", "", "suspended"),
     ("Swapping", "swap_mb_s", "swap_mb_s", "MB/s", "", "swap"),
-    ("Drop in CPU clock rate", "slower_clock_pct", "slower_clock_pct", "%", "", "slower_clock"),
     ("Thermal throttling", "throttled_pct", "throttled_pct", "%", "", "throttled"),
-    ("Tasks waiting for a CPU", "cpu_wait_pct", "", "% of the time", "", ""),
-    ("Tasks waiting for I/O", "io_wait_pct", "", "% of the time", "", ""),
-    ("Tasks waiting for memory", "memory_wait_pct", "", "% of the time", "", ""),
 )
 
 
