@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement
+from benchmarks.measurement.result import BytesSource, Measurement, Metrics
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership import held_folder
 from benchmarks.servers.binary import ServerBinary

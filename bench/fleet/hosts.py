@@ -37,9 +37,8 @@ from django.db.models.functions import Now  # noqa: E402
 from advisor.tests import factories  # noqa: E402
 from bench.fleet.seed import host_name  # noqa: E402
 from benchmarks.jobs import engine, runs, sweep  # noqa: E402
-from benchmarks.measurement.metrics import Metrics  # noqa: E402
 from benchmarks.measurement.plan import Plan  # noqa: E402
-from benchmarks.measurement.result import Measurement  # noqa: E402
+from benchmarks.measurement.result import Measurement, Metrics  # noqa: E402
 from benchmarks.models import Host, Run  # noqa: E402
 from benchmarks.telemetry.usage import USAGE_FIGURES  # noqa: E402
 from tuning.studies.jobs import KINDS, StudyRunKind  # noqa: E402

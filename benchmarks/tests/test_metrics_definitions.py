@@ -12,7 +12,7 @@ import pytest
 from benchmarks.drivers.protocol import DriverResult, TransactionCounts
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.metrics import BytesSource, Metrics, compute_metrics, mean_cpu_hz
+from benchmarks.measurement.result import BytesSource, Metrics, compute_metrics, mean_cpu_hz
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 
@@ -72,7 +72,7 @@ def compute(
     cpu_hz: float | None = 2.5e9,
 ) -> Metrics:
     result = driver_result([5.0] * completed, measured_seconds)
-    return compute_metrics(result, start, end, cpu_hz=cpu_hz, logical_cpus=4)
+    return compute_metrics(result, start, end, cpu_hz=cpu_hz, cpus=4)
 
 
 def test_tpmp_is_new_orders_per_minute_of_the_measured_interval() -> None:
@@ -83,7 +83,7 @@ def test_tpmp_is_new_orders_per_minute_of_the_measured_interval() -> None:
 def test_percentiles_are_nearest_rank_over_all_response_times() -> None:
     # 200 times in no order: the 190th, 198th and last of them
     times = [float(1 + (i * 77) % 200) for i in range(200)]
-    metrics = compute_metrics(driver_result(times), START, END, cpu_hz=None, logical_cpus=4)
+    metrics = compute_metrics(driver_result(times), START, END, cpu_hz=None, cpus=4)
     assert (metrics.p95_ms, metrics.p99_ms) == pytest.approx((190.0, 198.0), rel=1e-4)
     assert metrics.max_ms == 200.0
 
@@ -96,7 +96,7 @@ def paper_path_length(utilisation_pct: float, tpmp: float) -> float:
     end = Snapshot(60.0, busy * 0.75, busy * 0.25, 0.0, 0.0, total)
     # scaled up by 100 to whole New-Orders
     result = driver_result([1.0] * round(tpmp), measured_seconds=60.0)
-    length = compute_metrics(result, start, end, cpu_hz=2.2e9, logical_cpus=112).host_path_length
+    length = compute_metrics(result, start, end, cpu_hz=2.2e9, cpus=112).host_path_length
     assert length is not None
     return length
 
@@ -195,4 +195,4 @@ def test_without_work_or_time_there_is_no_number(
 @pytest.mark.parametrize(("cpu_hz", "cpus"), [(0.0, 4), (-1.0, 4), (math.nan, 4), (2e9, 0)])
 def test_a_processor_that_cannot_be_is_a_bug_not_a_number(cpu_hz: float, cpus: int) -> None:
     with pytest.raises(ValueError, match="not a processor"):
-        compute_metrics(driver_result([1.0]), START, END, cpu_hz=cpu_hz, logical_cpus=cpus)
+        compute_metrics(driver_result([1.0]), START, END, cpu_hz=cpu_hz, cpus=cpus)

@@ -6,8 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from benchmarks.jobs.runs import columns_of
-from benchmarks.measurement.metrics import BytesSource, Metrics
-from benchmarks.measurement.result import Measurement
+from benchmarks.measurement.result import BytesSource, Measurement, Metrics
 from benchmarks.models import Run, Sample
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind

@@ -11,9 +11,8 @@ from celery import current_app
 
 from benchmarks.inventory import in_place
 from benchmarks.jobs import runs
-from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement
+from benchmarks.measurement.result import BytesSource, Measurement, Metrics
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
