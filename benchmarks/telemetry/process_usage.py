@@ -168,11 +168,11 @@ class ProcessCounter:
         known.name, known.last = facts["name"], use
 
     def _is_ours(self, pid: int, seen: Mapping[int, Mapping[str, Any]]) -> bool:
-        while pid in seen:
-            if pid in self._roots:
-                return True
+        for _ in seen:  # at most: a pid that was given out again may be its own ancestor
+            if pid in self._roots or pid not in seen:
+                break
             pid = seen[pid]["ppid"]
-        return False
+        return pid in self._roots
 
 
 def _total(processes: Iterable[_Process]) -> _Use:

@@ -97,7 +97,7 @@ class Sampler:
                 raise RuntimeError("sampling stopped") from self._failure
             start, snapshots = self._marks.get(MEASURE_START), self._until_end()
         origin = (start or snapshots[-1]).t if snapshots else 0.0
-        return sample_rows(snapshots, origin, period_s=self.period_s, **per_second)
+        return sample_rows(snapshots, origin, per_second, period_s=self.period_s)
 
     def newest(self) -> Snapshot | None:
         """Return the latest snapshot; None before the first."""

@@ -6,7 +6,7 @@ Every rate is per second of actual time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -102,9 +102,9 @@ SAMPLE_COLUMNS = ("second", "elapsed_s", "server_rss_bytes", *USAGE_FIGURES, *_C
 def sample_rows(
     snapshots: Iterable[Snapshot],
     origin: float,
+    per_second: Mapping[str, Sequence[Any]],
     *,
     period_s: float = 1.0,
-    **per_second: Sequence[Any],
 ) -> list[SampleRow]:
     """Return the seconds between snapshots on neighbouring ticks of `origin + n * period_s`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ def test_a_paced_job_takes_the_programs_time_from_an_unpaced_one(
     paced = replace(READS, purpose=Purpose.LOW_LOAD, rate_iops=50)
     for job in (READS, paced):
         result = replace(RESULT, job=job, user_cpu_pct=50.0 if job is paced else 0.5)
-        measured = splitter.measure(job, lambda result=result: result)
+        measured = splitter.measure(job, partial(replace, result))
         assert measured.split is not None
         assert measured.split.user_us == 0.5
 

@@ -148,7 +148,7 @@ BUSIER = replace(END, cpu_user_s=29.0)
                 using(ANOTHERS_DD),
                 replace(START, log=DiskCounters(0, 0, 0, 0, busy_s=0.0)),
             ),
-            *(Kind.FOREIGN_IO, 69.02),
+            *(Kind.FOREIGN_IO, 100 * (18 / 20) * 4.8e9 / 6.35e9),
             "",
             id="writes on the disk of the logs",
         ),
@@ -197,7 +197,8 @@ def test_each_disturbance_is_found_alone_and_named(
     seen: Conditions, kind: Kind, value: float, text: str
 ) -> None:
     found = only(seen)
-    assert (found.kind, found.value) == (kind, pytest.approx(value, abs=0.01))
+    assert found.kind is kind
+    assert found.value == pytest.approx(value, abs=0.01)
     assert found.text.endswith(text)
 
 
@@ -285,8 +286,13 @@ def test_what_is_switched_off_is_said_and_not_judged() -> None:
     off = Limits(0, 0, 0, 0, 0, 0)
     worst = replace(
         conditions(times=[100.0, 110.0]),
-        **dict.fromkeys(("steal_pct", "foreign_cpu_pct", "foreign_io_pct", "swap_mb_s"), 50.0),
-        **dict.fromkeys(("foreign_io_mb_s", "asleep_s", "throttled_pct"), 50.0),
+        steal_pct=50.0,
+        foreign_cpu_pct=50.0,
+        foreign_io_pct=50.0,
+        foreign_io_mb_s=100.0,
+        asleep_s=50.0,
+        swap_mb_s=50.0,
+        throttled_pct=50.0,
     )
     assert find_disturbances(worst, off) == []
     assert len(find_disturbances(worst, LIMITS)) == 7

@@ -28,7 +28,7 @@ def at(t: float) -> Snapshot:
 
 
 def rows_of(*times: float, **per_second: list[Any]) -> list[SampleRow]:
-    return sample_rows([at(t) for t in times], 10.0, **per_second)
+    return sample_rows([at(t) for t in times], 10.0, per_second)
 
 
 def column(rows: list[SampleRow], name: str) -> list[float | int | None]:
