@@ -17,8 +17,7 @@ from typing import Any
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidConfig, InvalidRequest
 from tuning.requests.configs import MAX_OUTPUT_BYTES
-from tuning.requests.describe import Kind, Shape, shape_of
-from tuning.requests.fields import Request
+from tuning.requests.fields import Kind, Request, Shape, shape_of
 
 
 def add_request_options(

@@ -14,8 +14,7 @@ from pydantic.fields import FieldInfo
 
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidRequest
-from tuning.requests.describe import Kind, shape_of
-from tuning.requests.fields import Request
+from tuning.requests.fields import Kind, Request, shape_of
 
 MAX_TEXT = 4000
 _YES_NO = [("", "As in the template"), ("yes", "Yes"), ("no", "No")]

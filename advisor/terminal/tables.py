@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.wording.hosts import STATE_WORDS
-from advisor.wording.searches import missed_before_text, warm_start_text
+from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import space_lines
 from advisor.wording.words import summary_of
 from benchmarks.counted import counted, percent
@@ -107,8 +107,6 @@ def print_space(found: PlannedSearch, console: Console) -> None:
             console.print(f"{name} = {value}", markup=False)
     if begins := warm_start_text(found.warm_start):
         console.print(begins, markup=False)
-    if missed := missed_before_text(found.missed_before.study, found.missed_before.limits):
-        console.print(missed, markup=False)
 
 
 _LONGEST = 120

@@ -117,7 +117,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
         with page.expect_request(lambda request: request.method == "POST") as asked:
             page.keyboard.press("Enter")  # shows what will happen, and starts nothing
         assert "preview" in (asked.value.post_data or "")
-        expect(page.locator("#preview")).to_contain_text("at most 16: 6 in blocks, then up to 10")
+        expect(page.locator("#preview")).to_contain_text("at most 16")
         page.get_by_role("button", name="Start study").click()
         expect(page.locator("#study-live")).to_contain_text(
             "0 of at most 16 runs finished, the last 10"

@@ -128,13 +128,12 @@ def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() 
         ({"data_size": None}, "data_size", "without the size of the data"),
         ({"warehouses": 4}, "warehouses", "use at least 7 warehouses"),
         ({"warehouses": 1000}, "warehouses", "24 GB.* at most 9"),
-        ({"data_size": GB // 2, "memory": GB}, "warehouses", "more than the stated data: .* 5"),
+        ({"data_size": GB // 2, "memory": GB}, "warehouses", "no more data than stated.* 5 are"),
         ({"data_size": 50 * MB}, "data_size", "too small for a scale model"),
-        ({"data_size": 100_000 * GB, "memory": GB // 10}, "memory", "cannot be modelled"),
         (
             {"data_size": 10**18, "memory": GB},
             "memory",
-            "1,000,000 TB cannot .* at least 1,491,308,080 warehouses .* at most 10,000",
+            "1,000,000 TB cannot .* at least 1,491,308,080 warehouses, .* at most 10,000",
         ),
         (
             {"devices": [DeviceRequest(memory_mb=900)]},

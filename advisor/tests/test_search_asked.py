@@ -261,7 +261,7 @@ def test_the_form_offers_a_search_first_and_shows_its_space(
     assert not Study.objects.exists()
     for name, value, said in (
         ("search_bounds", f"{POOL}=2G..1G", "leaves nothing to try"),
-        ("search_keep", "p95=3", "is no limit such as"),
+        ("search_keep", "p95=3", "is not a limit such as"),
         ("search_pinned", "nonsense", "is not name=value"),
         ("search_free", "nonsense", "has no variable nonsense"),
         ("budget_minutes", "3", "too little for a search"),

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from html import unescape
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.test import Client
 
 from advisor.tests.search_study import queued_slot
-from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
+from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, search
 from benchmarks.models import (
     Config,
-    CrashTest,
-    Device,
-    JobState,
     Run,
     RunState,
     Server,
 )
-from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.values import config_hash
 from tuning.creation.create import create_study
-from tuning.creation.earlier_studies import MissedBefore
-from tuning.creation.plan import plan_of
-from tuning.creation.search import search_of
-from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
@@ -74,23 +64,6 @@ def earlier(
     return study
 
 
-def killed(study: Study, *seconds: float) -> None:
-    """Its baseline was, once for each of these recoveries."""
-    baseline = study.candidates.get(is_baseline=True)
-    place: dict[str, Any] = {"device": study.devices.get(), "workload": study.workloads.get()}
-    test = CrashTest.objects.create(
-        host=study.host,
-        server=study.server,
-        config=baseline.config,
-        seed=1,
-        load_s=30,
-        state=JobState.OK,
-        kills=[{"seconds": one} for one in seconds],
-        **place,
-    )
-    CrashSlot.objects.create(study=study, candidate=baseline, test=test, **place)
-
-
 def candidate(study: Study, knobs: dict[str, str], **values: Any) -> Candidate:
     config, _ = Config.objects.get_or_create(hash=config_hash(knobs), defaults={"knobs": knobs})
     return Candidate.objects.create(
@@ -133,61 +106,6 @@ def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
     )
 
 
-@pytest.mark.long
-def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
-    capsys: pytest.CaptureFixture[str], admin_client: Client
-) -> None:
-    """Its response time was 50 ms there."""
-    before = earlier()
-    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0, "throughput": 100.0})
-    missed = MissedBefore(before.pk, ("p95 <= 40 ms: 50 ms in 3 runs",))
-    study = begun(wanted)
-    assert study.search is not None
-    assert study.search["missed_before"] == {"study": before.pk, "limits": list(missed.limits)}
-    assert (
-        search_of(plan_of(StudyRequest(template="search", search=wanted))).missed_before == missed
-    )
-    call_command("advise", "--show-space", "--keep", "p95<=40")
-    said = f"In study {before.pk} the baseline itself missed p95 <= 40 ms: 50 ms in 3 runs."
-    assert said in " ".join(capsys.readouterr().out.split())
-    easy = search(knobs=(POOL, CAPACITY), keep={"p95": 60.0})
-    assert (
-        search_of(plan_of(StudyRequest(template="search", search=easy))).missed_before.limits == ()
-    )
-    shown = {"study": before.pk, "limits": ["p95 <= 40 ms: 50 ms in 3 runs"]}
-    for bound, told in ((40, shown), (60, None)):
-        body = {"template": "search", "search": {"keep": {"p95": bound}}}
-        assert post(admin_client, "search-space/", body).json()["missed_before"] == told
-        made = post(admin_client, "studies/", body).json()
-        found = admin_client.get(f"/api/v1/studies/{made['id']}/document/").json()["search"]
-        assert found["baseline_missed"] == (shown["limits"] if told else [])
-        page = unescape(admin_client.get(f"/studies/{made['id']}/").content.decode())
-        assert (said in page) is (told is not None)
-
-
-def test_a_limit_on_recovery_is_among_those_that_were_missed_before() -> None:
-    def missed(**keep: float) -> MissedBefore:
-        wanted = search(knobs=(POOL, CAPACITY), keep=keep)
-        return search_of(plan_of(StudyRequest(template="search", search=wanted))).missed_before
-
-    late, slow = "recovery <= 60 s: 75.0 s", "p95 <= 40 ms: 50 ms in 3 runs"
-    before = earlier()
-    assert missed(recovery=60.0) == MissedBefore()
-    killed(before, 41.0, 75.0, 52.0)
-    assert missed(recovery=60.0) == MissedBefore(before.pk, (late,))
-    assert missed(recovery=75.0).limits == ()
-    assert missed(p95=40.0, recovery=60.0) == MissedBefore(before.pk, (slow, late))
-    assert missed(p95=40.0) == MissedBefore(before.pk, (slow,))
-
-
-def test_runs_with_other_cpus_say_nothing_of_limits() -> None:
-    earlier()
-    Run.objects.update(fingerprint={"logical_cpus": "64"})
-    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0})
-    here = search_of(plan_of(StudyRequest(template="search", search=wanted)))
-    assert here.missed_before == MissedBefore()
-
-
 def test_the_newest_studies_come_first_and_each_counts() -> None:
     first, second = earlier(), earlier((("400", 0.1),))
     found = begun()
@@ -227,16 +145,14 @@ def _of_baseline(before: Study) -> Any:
     return Run.objects.filter(slot__study=before, slot__candidate__is_baseline=True)
 
 
-def _other_device(before: Study) -> None:
-    for device in before.devices.all():
-        device.identity = {**device.identity, "model": "another model"}
-        device.save()
-
-
 def _other_baseline(before: Study) -> None:
     knobs = {CAPACITY: "300"}
     config = Config.objects.create(hash=config_hash(knobs), knobs=knobs)
     before.candidates.filter(is_baseline=True).update(config=config)
+
+
+def _device(**values: object) -> Callable[[Study], object]:
+    return lambda before: before.devices.update(**values)
 
 
 def _load(**values: object) -> Callable[[Study], object]:
@@ -251,12 +167,11 @@ def _study(**values: object) -> Callable[[Study], object]:
     return lambda before: Study.objects.filter(pk=before.pk).update(**values)
 
 
-LIMITS = {"name": "hdd", "kind": DeviceKind.HDD.value, "read_iops": 200}
 CPUS = {"fingerprint": {"logical_cpus": "999"}}
 CHANGES: dict[str, Callable[[Study], object]] = {
-    "device": _other_device,
-    "limits": lambda before: before.devices.update(emulation=LIMITS),
-    "logs": lambda before: before.devices.update(log_identity=before.devices.get().identity),
+    "device": _device(model="another model"),
+    "limits": _device(emulation_label="emulated HDD"),
+    "logs": _device(log_dir="/srv/logs"),
     "driver": _load(driver="another"),
     "warehouses": _load(warehouses=40),
     "workload": _load(name="oltp_read_write"),
@@ -291,19 +206,14 @@ def with_rows_of_its_own(before: Study) -> Study:
     return Study.objects.get(pk=before.pk)
 
 
-def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory() -> None:
+def test_emulated_devices_count_with_the_same_limits() -> None:
     def on(megabytes: int, emulate: str = "hdd") -> dict[str, Any]:
         return {"devices": [DeviceRequest(emulate=emulate, memory_mb=megabytes)]}
 
     before = earlier(**on(1000))
-    device = before.devices.get()
-    assert device.emulation is not None
-    Device.objects.filter(pk=device.pk).update(emulation=device.emulation | {"note": "older"})
     assert began_with(begun(**on(1000))) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
-    assert began_with(begun(**on(1200))) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
     assert began_with(begun(**on(1300))) is None
     assert began_with(begun(**on(1000, "sata-ssd"))) is None
-    assert began_with(begun(**on(1000, ""))) is None
 
 
 def test_a_study_on_another_device_of_the_same_kind_counts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.counted import counted
@@ -23,16 +22,6 @@ def warm_start_text(found: EarlierStudies | None) -> str:
     return (
         f"Starts with the best of {configs} ({runs}) of {studies} on this kind of device, if any "
         "look better than the baseline; their figures are in no ranking."
-    )
-
-
-def missed_before_text(study: int, limits: Sequence[str]) -> str:
-    """Describe the known limits before a search starts, in a sentence; "" for nothing."""
-    if not limits:
-        return ""
-    return (
-        f"In study {study} the baseline itself missed {' and '.join(limits)}. "
-        "Whether any config keeps that, only the search can tell."
     )
 
 

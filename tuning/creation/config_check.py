@@ -18,10 +18,10 @@ from tuning.configs.price import KnobCost, costs_of, durability_of, losses, may_
 from tuning.configs.values import render_cnf
 from tuning.creation.hosts import what_host_has
 from tuning.creation.plan import Plan
-from tuning.creation.scale_model import file_fit
 from tuning.errors import BadRequest
 from tuning.export.texts import WARNINGS
 from tuning.requests.configs import origin_of
+from tuning.scale_model.model import file_fit
 from tuning.studies.host_resources import facts_of_host
 
 
@@ -78,8 +78,10 @@ def check_text(
         with about("server"):
             binary = inventory.server(None)
         target = ServerTraits.of(binary)
-        facts = facts_of_host(inventory, {None}, connections)
-        facts = replace(facts, server_options=inventory.options_of(binary))
+        facts = replace(
+            facts_of_host(inventory, {None}, connections),
+            server_options=inventory.options_of(binary),
+        )
     return CheckedText(import_cnf(data, name, target, translate_from=origin, host=facts))
 
 

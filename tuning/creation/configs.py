@@ -16,20 +16,21 @@ from tuning.configs.line import Action, Note
 from tuning.configs.rules import Broken, too_large_redo
 from tuning.creation.plan import Plan
 from tuning.creation.preview import check_minutes
-from tuning.creation.real_server import RealServer
-from tuning.creation.scale_model import file_fit, fitted
-from tuning.creation.search import (
-    PlannedSearch,
-    check_search_minutes,
-    held_to,
-    plan_search,
-)
+from tuning.creation.real_server import RealServer, check_own_pool
+from tuning.creation.search import PlannedSearch, held_to, plan_search
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.rules import plan_proposals
+from tuning.scale_model.model import file_fit, fitted
 from tuning.server_profile.configs import as_cnf
+from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.confirmation import shortest_seconds
 from tuning.strategy.racing import FIRST_LOOK
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
+
+# The least that is a search: one round of new configs, and three blocks of a race
+# between the baseline, which runs twice, and one config.
+_NEW_RUNS = 6
+_RACE_RUNS = 9
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,13 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     candidates = [fitted(one, plan.model, situation) for one in ordered]
     search = None
     if request.search is not None:
-        check_search_minutes(plan, sum(not one.left_out for one in candidates))
+        _check_minutes(plan, sum(not one.left_out for one in candidates))
         search = plan_search(plan, request.search, candidates[0])
         candidates = [held_to(search, one, situation) for one in candidates]
     configs = PlannedConfigs(candidates, search)
     if search is None:
         _check_candidates(plan, configs)
-        _check_budget(plan, configs.measured - 1)
+        _check_minutes(plan, configs.measured)
     check_redo(plan, candidates)
     return configs
 
@@ -90,60 +91,6 @@ def _baseline_first(plan: Plan, found: list[PlannedCandidate]) -> list[PlannedCa
         raise BadRequest(f"no config of yours is called {name!r}", field="baseline")
     marked = [replace(one, is_baseline=one.name == name) for one in found]
     return sorted(marked, key=lambda one: not one.is_baseline)
-
-
-def _check_log_device(plan: Plan) -> None:
-    """Raise BadRequest for a template about separate log devices if a device has none."""
-    if not plan.template.needs_log_device:
-        return
-    asks = f"template {plan.template.name!r} needs a directory for redo logs on a separate device"
-    for index, device in enumerate(plan.devices):
-        field = f"devices[{index}].log_dir"
-        if device.log is None:
-            raise BadRequest(asks, field=field)
-        if device.shares_disk:
-            where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
-            raise BadRequest(f"{asks}: {where}", field=field)
-
-
-def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:
-    """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
-    problems = [
-        Problem(one.name, None, large.name, large.reason)
-        for one in candidates
-        if not one.left_out and (large := _large_redo(plan, one))
-    ]
-    if problems:
-        raise InvalidConfig(problems)
-
-
-def _large_redo(plan: Plan, candidate: PlannedCandidate) -> Broken | None:
-    target, host = plan.situation.target, plan.situation.host
-    return too_large_redo(candidate.knobs, target, host, plan.free_space.left_bytes)
-
-
-def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:
-    """Raise BadRequest if there is nothing to compare, and say what is missing."""
-    if configs.measured > 1:
-        return
-    name = plan.template.name
-    if left_out := [one for one in configs.candidates if one.left_out]:
-        reason = f"{left_out[0].name}: {left_out[0].left_out}"
-        raise BadRequest(
-            f"template {name!r} has nothing to compare here: {reason}", field="template"
-        )
-    raise BadRequest(f"template {name!r} needs a config of yours to compare", field="configs")
-
-
-def _check_budget(plan: Plan, candidates: int) -> None:
-    """Raise BadRequest for a budget with too few blocks to separate a difference from noise.
-
-    Each ranking gets an equal share of the time that ablation leaves.
-    """
-    share = (1 - ABLATION_SHARE if plan.request.ablates else 1.0) / plan.rankings
-    needed_s = shortest_seconds(candidates, expected_run_s(plan.sizes)) / share
-    what = f"{FIRST_LOOK} blocks of a study of this size"
-    check_minutes(plan.request.budget_minutes, needed_s, what)
 
 
 def _with_real_server(
@@ -163,7 +110,9 @@ def _with_real_server(
         return replace(planned, source=source)
 
     planned = list(found)
-    if not real.given:
+    if real.own is not None:
+        check_own_pool(next(one for one in found if one.name == real.name), real.profile)
+    else:
         source = f"the config that {real.profile.target} runs with"
         planned.append(of_text(real.name, real.cnf, source))
     for proposal in real.proposals:
@@ -177,3 +126,63 @@ def _with_real_server(
         large = _large_redo(plan, one)
         planned.append(one if large is None else replace(one, knobs={}, left_out=large.reason))
     return share_applied(planned)
+
+
+def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:
+    """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
+    problems = [
+        Problem(one.name, None, large.name, large.reason)
+        for one in candidates
+        if not one.left_out and (large := _large_redo(plan, one))
+    ]
+    if problems:
+        raise InvalidConfig(problems)
+
+
+def _large_redo(plan: Plan, candidate: PlannedCandidate) -> Broken | None:
+    target, host = plan.situation.target, plan.situation.host
+    return too_large_redo(candidate.knobs, target, host, plan.free_space.left_bytes)
+
+
+def _check_log_device(plan: Plan) -> None:
+    """Raise BadRequest for a template about separate log devices if a device has none."""
+    if not plan.template.needs_log_device:
+        return
+    asks = f"template {plan.template.name!r} needs a directory for redo logs on a separate device"
+    for index, device in enumerate(plan.devices):
+        field = f"devices[{index}].log_dir"
+        if device.log is None:
+            raise BadRequest(asks, field=field)
+        if device.shares_disk:
+            where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
+            raise BadRequest(f"{asks}: {where}", field=field)
+
+
+def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:
+    """Raise BadRequest if there is nothing to compare, and say what is missing."""
+    if configs.measured > 1:
+        return
+    name = plan.template.name
+    if left_out := [one for one in configs.candidates if one.left_out]:
+        reason = f"{left_out[0].name}: {left_out[0].left_out}"
+        raise BadRequest(
+            f"template {name!r} has nothing to compare here: {reason}", field="template"
+        )
+    raise BadRequest(f"template {name!r} needs a config of yours to compare", field="configs")
+
+
+def _check_minutes(plan: Plan, candidates: int) -> None:
+    """Raise BadRequest for minutes in which nothing can be found.
+
+    `candidates` are given, the baseline included. A search needs new configs, a race and pairs; a
+    study needs a few blocks for each ranking. Ablation gets its share of the minutes.
+    """
+    run_s = expected_run_s(plan.sizes)
+    if plan.request.search is not None:
+        needed_s = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
+        what = "a search with runs of this length"
+    else:
+        needed_s = shortest_seconds(candidates - 1, run_s) * plan.rankings
+        what = f"{FIRST_LOOK} blocks of a study of this size"
+    share = 1 - ABLATION_SHARE if plan.request.ablates else 1.0
+    check_minutes(plan.request.budget_minutes, needed_s / share, what)

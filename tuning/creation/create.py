@@ -18,7 +18,7 @@ from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.devices import device_specs
 from tuning.creation.plan import Plan, plan_of
 from tuning.creation.preview import end_minutes
-from tuning.models import Study
+from tuning.models import Study, StudyGroup
 from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import GateRequest
 from tuning.requests.study import MAX_NAME, StudyRequest
@@ -57,7 +57,9 @@ def store(write: Callable[[], Study], *, wake: bool, also: Callable[[Study], Non
     return study
 
 
-def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
+def store_study(
+    plan: Plan, configs: PlannedConfigs, user: Any, *, group: StudyGroup | None = None
+) -> Study:
     """Write the rows of a study. To be called in a transaction.
 
     Raises TuningError, host_retired, if the host was retired since the plan was made.
@@ -68,6 +70,7 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         configs.candidates,
         request,
         user,
+        group=group,
         name=request.name or _name_of(plan),
         template=plan.template.name,
         races=request.races,
@@ -118,20 +121,16 @@ def store_plan(
         **columns,
     )
     study.devices.add(*devices)
-    workloads = [
-        Workload.objects.get_or_create(
-            load_host=plan.load_host,
-            driver=plan.driver.name,
-            name=sizes.workload.name,
-            connections=connections,
-            warmup_s=sizes.warmup_s,
-            measure_s=sizes.measure_s,
-            defaults=None,
-            **sizes.workload.parameters,
-        )[0]
-        for connections in sizes.connections
-    ]
-    study.workloads.add(*workloads)
+    load: dict[str, Any] = {
+        "load_host": plan.load_host,
+        "driver": plan.driver.name,
+        "name": sizes.workload.name,
+        "warmup_s": sizes.warmup_s,
+        "measure_s": sizes.measure_s,
+        **sizes.workload.parameters,
+    }
+    for connections in sizes.connections:
+        study.workloads.add(Workload.objects.get_or_create(connections=connections, **load)[0])
     for position, candidate in enumerate(candidates):
         candidate_row(study, position, candidate)
     note_request(study)

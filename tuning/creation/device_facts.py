@@ -6,26 +6,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from benchmarks.datasets.golden import dataset_key, estimated_directory_bytes
 from benchmarks.datasets.source import DatasetSource
 from benchmarks.drivers.protocol import Workload
 from benchmarks.engines.innodb import DEFAULT_PAGE_SIZE
-from benchmarks.errors import DeviceUnusable, about
+from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import HostInventory
-from benchmarks.models import JobState, Probe, Run, RunState
+from benchmarks.models import Device, JobState, Probe, Run, RunState
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.situation import DeviceFacts
 
 _PER_HOUR = 3600 * 1_000_000
-# Room for the golden copy, the clone of the current run, and what a run adds to it.
-COPIES_ON_DEVICE = 2.2
+# Room for the clone of the current run and what the run adds to it, beside the golden copy.
+_COPIES_OF_A_RUN = 1.2
 
 
 def device_facts(
@@ -56,13 +54,13 @@ def redo_bytes_per_hour(
     None without any such run.
     """
     like = {"name": workload.name, **workload.parameters}
+    runs = Run.objects.filter(
+        state=RunState.OK,
+        server__flavour=flavour.value,
+        **{f"workload__{name}": value for name, value in like.items()},
+    )
     rates = [
-        Run.objects.filter(
-            **_lookup(host, device),
-            state=RunState.OK,
-            server__flavour=flavour.value,
-            **{f"workload__{name}": value for name, value in like.items()},
-        ).aggregate(most=Max("redo_mb_s"))["most"]
+        runs.filter(device__in=_rows(host, device)).aggregate(most=Max("redo_mb_s"))["most"]
         for device in devices
     ]
     known = [rate for rate in rates if rate is not None]
@@ -77,33 +75,27 @@ def _kind(device: FoundDevice) -> DeviceKind:
 
 def _rates(host: str, device: FoundDevice) -> DeviceFacts:
     """Return the rates of the newest good probe, else the limits of an emulated device."""
-    lookup = _lookup(host, device)
-    if device.emulation is not None and not device.emulation.throttles:
-        # A limit on memory changes nothing of what the device can do.
-        label = lookup.pop("device__emulation_label")
-        lookup["device__emulation_label__in"] = [label, ""]
-    probe = Probe.objects.filter(**lookup, state=JobState.OK).order_by("-pk").first()
-    if probe is not None:
+    probes = Probe.objects.filter(device__in=_rows(host, device), state=JobState.OK)
+    if probe := probes.order_by("-pk").first():
         return DeviceFacts(
             write_iops=probe.random_write_iops,
             read_iops=probe.random_read_iops,
             commit_us=probe.commit_p50_us,
         )
-    limits = device.emulation
-    if limits is not None:
+    if (limits := device.emulation) is not None:
         return DeviceFacts(write_iops=limits.write_iops, read_iops=limits.read_iops)
     return DeviceFacts()
 
 
-def _lookup(host: str, device: FoundDevice) -> dict[str, Any]:
-    """Return the condition for rows of the device, whether or not it has a row already."""
-    return {
-        "device__host__name": host,
-        "device__data_dir": str(device.data.path),
-        "device__log_dir": str(device.log.path) if device.log else "",
-        "device__emulation_label": device.emulation.label() if device.emulation else "",
-        "device__retired_at": None,
-    }
+def _rows(host: str, device: FoundDevice) -> QuerySet[Device]:
+    """Return the row of the device, if it has one already."""
+    return Device.objects.filter(
+        host__name=host,
+        data_dir=str(device.data.path),
+        log_dir=str(device.log.path) if device.log else "",
+        emulation_label=device.emulation.label() if device.emulation else "",
+        retired_at=None,
+    )
 
 
 @dataclass(frozen=True)
@@ -125,22 +117,23 @@ class FreeSpace:
 
 def space_on(
     inventory: HostInventory,
-    server: ServerBinary,
+    servers: Iterable[ServerBinary],
     devices: Sequence[FoundDevice],
     source: DatasetSource,
 ) -> FreeSpace:
     """Return the space that a study takes on its devices; raises DeviceUnusable without room.
 
-    A golden copy that is there already needs no new space. The reserve is never used.
+    Each of the servers needs a golden copy of its own; one that is there already needs no new
+    space. The reserve is never used.
     """
-    key = dataset_key(source, server, DEFAULT_PAGE_SIZE)
+    keys = {dataset_key(source, server, DEFAULT_PAGE_SIZE) for server in servers}
     disks: dict[Path, Disk] = {}
     needed: Counter[int] = Counter()  # by file system: two directories may share one
     for place, device in enumerate(devices):
         directory = inventory.directory(path := device.data.path)
         if path in disks:
             continue
-        copies = COPIES_ON_DEVICE - (key in directory.datasets)
+        copies = _COPIES_OF_A_RUN + len(keys.difference(directory.datasets))
         bytes_here = int(estimated_directory_bytes(source) * copies)
         disks[path] = Disk(path, bytes_here, directory.room.usable)
         needed[directory.file_system] += bytes_here
@@ -151,22 +144,3 @@ def space_on(
     directories = [inventory.directory(path) for path in paths]
     left = min(one.room.usable - needed[one.file_system] for one in directories)
     return FreeSpace(tuple(disks.values()), left)
-
-
-def check_second_dataset(
-    inventory: HostInventory,
-    server: ServerBinary,
-    devices: Sequence[FoundDevice],
-    source: DatasetSource,
-    left: int,
-) -> None:
-    """Raise DeviceUnusable if a second server's golden copy does not fit into what is `left`."""
-    key = dataset_key(source, server, DEFAULT_PAGE_SIZE)
-    paths = {device.data.path for device in devices}
-    missing = [path for path in paths if key not in inventory.directory(path).datasets]
-    needed = int(estimated_directory_bytes(source)) * len(missing)
-    if left < needed:
-        raise DeviceUnusable(
-            f"{human_bytes(max(left, 0))} left, {human_bytes(needed)} needed for the data of a "
-            "second server"
-        )

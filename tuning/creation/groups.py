@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import transaction
 
@@ -18,7 +18,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
-from tuning.creation.configs import PlannedConfigs, configs_of
+from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
 from tuning.creation.devices import device_specs
 from tuning.creation.hosts import hosts_named
@@ -28,8 +28,6 @@ from tuning.models import Study, StudyGroup
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.study_templates.loader import load_template
-
-T = TypeVar("T")
 
 
 def create_group(
@@ -45,14 +43,17 @@ def create_group(
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     the studies. `also` and errors as for `create_study`.
     """
-    planned = _on_each_host(request, _with_configs)
+    planned = []
+    for part, places in _parts(request):
+        with _about_host(part.host, places):
+            plan = plan_of(part)
+            planned.append((plan, configs_of(plan)))
     title = request.name or load_template(request.template).title
     with transaction.atomic():
         group = StudyGroup.objects.create(name=title, created_by=user)
         for plan, configs in planned:
-            study = store_study(plan, configs, user)
-            Study.objects.filter(pk=study.pk).update(group=group)
-            transaction.on_commit(partial(advance_host, study.host_id))
+            store_study(plan, configs, user, group=group)
+            transaction.on_commit(partial(advance_host, plan.host.pk))
         also(group)
     return group
 
@@ -61,31 +62,15 @@ def plans_of(request: StudyRequest | GroupRequest) -> list[Plan]:
     """Return the plan of each host. Raises like `plan_of`; for a group with the host's name."""
     if isinstance(request, StudyRequest):
         return [plan_of(request)]
-    return _on_each_host(request, plan_of)
+    plans = []
+    for part, places in _parts(request):
+        with _about_host(part.host, places):
+            plans.append(plan_of(part))
+    return plans
 
 
-def _with_configs(request: StudyRequest) -> tuple[Plan, PlannedConfigs]:
-    plan = plan_of(request)
-    return plan, configs_of(plan)
-
-
-def _on_each_host(request: GroupRequest, make: Callable[[StudyRequest], T]) -> list[T]:
-    made = []
-    for part in _parts(request):
-        with _about_host(part):
-            made.append(make(part.request))
-    return made
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The request to one host. devices: places of its devices in the whole request."""
-
-    request: StudyRequest
-    devices: list[int]
-
-
-def _parts(request: GroupRequest) -> list[_Part]:
+def _parts(request: GroupRequest) -> list[tuple[StudyRequest, list[int]]]:
+    """Return the request to each host, and the places of its devices in the whole request."""
     hosts = _hosts(request.hosts)
     owners = _owners(request)
     inventories = [inventory_of(host) for host in hosts]
@@ -101,38 +86,36 @@ def _parts(request: GroupRequest) -> list[_Part]:
         connections = list(template.connections_on(min(one.logical_cpus for one in inventories)))
     parts = []
     for host, server in zip(hosts, servers, strict=True):
-        devices = [place for place, owner in enumerate(owners) if owner in ("", host.name)]
-        study_request = request.on(
+        places = [place for place, owner in enumerate(owners) if owner in ("", host.name)]
+        part = request.on(
             host.name,
             server=server.path,
             driver=driver,
             connections=connections,
-            devices=[request.devices[place] for place in devices],
+            devices=[request.devices[place] for place in places],
         )
-        parts.append(_Part(study_request, devices))
+        parts.append((part, places))
     return parts
 
 
 @contextmanager
-def _about_host(part: _Part) -> Iterator[None]:
+def _about_host(host: str, places: Sequence[int]) -> Iterator[None]:
     """Name the host in refusals, and the device by its place in the whole request."""
 
     def whole(found: re.Match[str]) -> str:
         place = int(found[1])
-        return f"devices[{part.devices[place] if place < len(part.devices) else place}]"
+        return f"devices[{places[place] if place < len(places) else place}]"
 
     try:
         yield
     except InvalidConfig as error:
         # The versions are the same: what one host refuses may be for want of memory there.
         raise InvalidConfig(
-            replace(one, reason=f"on host {part.request.host}: {one.reason}")
-            for one in error.problems
+            replace(one, reason=f"on host {host}: {one.reason}") for one in error.problems
         ) from error
     except ExpectedError as error:
-        text, field = f"host {part.request.host}: {error}", error.field
-        field = re.sub(r"devices\[(\d+)\]", whole, field)
-        raise TuningError(error.code, text, field=field) from error
+        field = re.sub(r"devices\[(\d+)\]", whole, error.field)
+        raise TuningError(error.code, f"host {host}: {error}", field=field) from error
 
 
 def _hosts(names: Sequence[str]) -> list[Host]:
@@ -146,19 +129,20 @@ def _servers(inventories: Sequence[HostInventory], named: Path | None) -> list[S
     """Return the program of each host, all of one version."""
     with about("server"):
         candidates = [inventories[0].server(named)] if named else inventories[0].servers
-        for wanted in candidates:
-            version = wanted.flavour, wanted.version_text
-            alike = [
-                [one for one in inventory.servers if (one.flavour, one.version_text) == version]
-                for inventory in inventories
-            ]
-            if all(alike):  # that at the named path before others
-                return [min(found, key=lambda one: one.path != named) for found in alike]
-    names = [", ".join(str(ServerTraits.of(it)) for it in one.servers) for one in inventories]
-    texts = "; ".join(
-        f"{one.name}: {has or 'none'}" for one, has in zip(inventories, names, strict=True)
-    )
-    raise BadRequest(f"the hosts have no server version in common ({texts})", field="server")
+    for wanted in candidates:
+        version = wanted.flavour, wanted.version_text
+        alike = [
+            [one for one in inventory.servers if (one.flavour, one.version_text) == version]
+            for inventory in inventories
+        ]
+        if all(alike):  # that at the named path before others
+            return [min(found, key=lambda one: one.path != named) for found in alike]
+    texts = [
+        f"{it.name}: {', '.join(str(ServerTraits.of(one)) for one in it.servers) or 'none'}"
+        for it in inventories
+    ]
+    reason = f"the hosts have no server version in common ({'; '.join(texts)})"
+    raise BadRequest(reason, field="server")
 
 
 def _owners(request: GroupRequest) -> list[str]:

@@ -6,7 +6,7 @@ Hosts are not contacted: their stored inventories are read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from pathlib import Path
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -19,48 +19,6 @@ from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
 from tuning.errors import BadRequest, InvalidRequest, TuningError
-from tuning.requests.study import StudyRequest
-from tuning.studies.waiting import check_not_retired
-
-
-@dataclass(frozen=True)
-class FoundHosts:
-    """The measured host with its inventory and server, and what drives the server.
-
-    load_host: None where the driver runs beside the server.
-    """
-
-    host: Host
-    inventory: HostInventory
-    server: ServerBinary
-    load_host: Host | None
-    driver: FoundDriver
-
-
-def hosts_of(
-    request: StudyRequest, devices: Iterable[DeviceSpec], like: ServerTraits | None
-) -> FoundHosts:
-    """Find the hosts, the server and the driver that the request names, or the usual ones.
-
-    Without a named server it is the one most `like` the profiled server, else the host's first.
-    Raises like `host_for`, TuningError, host_retired, NotInspected, BadRequest about a load host
-    that cannot drive, NoDriver, and other BenchmarkErrors about the server.
-    """
-    host = host_for(request.host, devices)
-    check_not_retired(host)
-    inventory = inventory_of(host)
-    load_host = _load_host(request.load_host, inventory)
-    if request.server is None and like is not None:
-        server = inventory.nearest_server(like.flavour, like.version)
-        if server is None:
-            kind = FLAVOUR_NAMES[like.flavour]
-            reason = f"the profile is of {like}, and host {host.name} has no {kind}"
-            raise InvalidRequest([("profile", reason)])
-    else:
-        with about("server"):
-            server = inventory.server(request.server)
-    driver = _driver(request.driver, inventory, load_host)
-    return FoundHosts(host, inventory, server, load_host, driver)
 
 
 def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
@@ -111,29 +69,49 @@ def cpus_of(named: str = "") -> int:
         return 1
 
 
-def _load_host(name: str, measured: HostInventory) -> Host | None:
+def server_for(
+    named: Path | None, inventory: HostInventory, like: ServerTraits | None
+) -> ServerBinary:
+    """Return the named server; else the one most `like` the profiled server, else the first.
+
+    Raises InvalidRequest where the profile is of another flavour than all servers of the host, and
+    BenchmarkErrors about the server.
+    """
+    if named is not None or like is None:
+        with about("server"):
+            return inventory.server(named)
+    server = inventory.nearest_server(like.flavour, like.version)
+    if server is None:
+        kind = FLAVOUR_NAMES[like.flavour]
+        reason = f"the profile is of {like}, and host {inventory.name} has no {kind}"
+        raise InvalidRequest([("profile", reason)])
+    return server
+
+
+def load_host_for(name: str, measured: HostInventory) -> Host | None:
+    """Return the host that drives the measured one; None where the driver runs beside the server.
+
+    Raises BadRequest about a load host that cannot drive.
+    """
     if not name:
         return None
-    if name == measured.name:
-        raise BadRequest(
-            f"{name} is the measured host itself; without a load host its driver runs there",
-            field="load_host",
-        )
     found = hosts_named([name]).filter(retired_at=None).first()
-    if found is None or not found.inventory:
-        raise BadRequest(
-            f"no worker of a host called {name!r} has been heard of", field="load_host"
-        )
-    if not measured.load_address:
-        raise BadRequest(
+    why = ""
+    if name == measured.name:
+        why = f"{name} is the measured host itself; without a load host its driver runs there"
+    elif found is None or not found.inventory:
+        why = f"no worker of a host called {name!r} has been heard of"
+    elif not measured.load_address:
+        why = (
             f"no load host can reach a server on {measured.name}: its worker needs one of its "
-            "addresses in ADVISOR_LOAD_ADDRESS",
-            field="load_host",
+            "addresses in ADVISOR_LOAD_ADDRESS"
         )
+    if why:
+        raise BadRequest(why, field="load_host")
     return found
 
 
-def _driver(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
+def driver_for(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
     """Return the driver where it is to run; with "auto" the first with which the host can drive.
 
     Raises NoDriver, about the field `driver`; BadRequest, about `driver` or `load_host`, where the

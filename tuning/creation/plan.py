@@ -1,4 +1,4 @@
-"""The plan of a study: what will be measured, on which host, server and devices.
+"""The plan of a study or gate: what will be measured, on which host, server and devices.
 
 `plan_of` is the only way from a request to a plan. It reads rows of the host, no machine.
 """
@@ -7,30 +7,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC
+from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import BinaryLog, Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.creation.device_facts import FreeSpace, device_facts, redo_bytes_per_hour, space_on
-from tuning.creation.device_memory import find_devices, room_for_pool, smallest_memory
-from tuning.creation.devices import device_specs
-from tuning.creation.hosts import hosts_of
+from tuning.creation.devices import device_specs, find_devices, room_for_pool
+from tuning.creation.hosts import driver_for, host_for, load_host_for, server_for
 from tuning.creation.real_server import RealServer, binary_log_of, with_profile
 from tuning.creation.sizes import model_of, sizes_of
 from tuning.errors import BadRequest
 from tuning.proposals.rules import plan_proposals, rule_sets
 from tuning.requests.fields import given
+from tuning.requests.load import Sizes
 from tuning.requests.search import SearchRequest
-from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.strategy.search.plan import PREFIX
 from tuning.studies.host_resources import facts_of_host, resources_of
+from tuning.studies.waiting import check_not_retired
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 _USUAL_SEARCH_MINUTES = 45
@@ -43,6 +46,7 @@ class Plan:
     request: every field is filled in, so that it asks for the same study whatever the template and
     the host say by then; its devices are as they were asked for.
     load_host: the host that drives the server; None where the driver runs beside it.
+    other_server: that of a gate's candidate; None if it is `server`.
     binary_log: whether every run writes one.
     real: what the profile of the real server adds to the request.
     """
@@ -55,11 +59,12 @@ class Plan:
     load_host: Host | None
     driver: FoundDriver
     server: ServerBinary
+    other_server: ServerBinary | None
     model: ScaleModel | None
     devices: list[FoundDevice]
     free_space: FreeSpace
-    binary_log: BinaryLog = BinaryLog.DEFAULT
-    real: RealServer | None = None
+    binary_log: BinaryLog
+    real: RealServer | None
 
     @property
     def baseline(self) -> str:
@@ -74,7 +79,9 @@ class Plan:
     @cached_property
     def situation(self) -> Situation:
         """The situation of all configs, with the least memory of the devices."""
-        target, limit = ServerTraits.of(self.server), smallest_memory(self.devices)
+        target = ServerTraits.of(self.server)
+        limits = [one.memory_bytes for one in self.devices if one.memory_bytes is not None]
+        limit = min(limits, default=None)
         for_pool = room_for_pool(limit, self.server.flavour)
         if self.model is not None:
             for_pool = self.model.model_memory_bytes
@@ -102,38 +109,40 @@ class Plan:
     @cached_property
     def measured_situation(self) -> Situation:
         """The situation with what probes and earlier runs found on the devices."""
-        host, flavour = self.inventory.name, self.server.flavour
+        host, free = self.inventory.name, self.free_space.left_bytes
+        redo = redo_bytes_per_hour(host, self.devices, self.server.flavour, self.sizes.workload)
         return replace(
             self.situation,
-            device=device_facts(host, self.devices, free_bytes=self.free_space.left_bytes),
-            redo_bytes_per_hour=redo_bytes_per_hour(
-                host, self.devices, flavour, self.sizes.workload
-            ),
+            device=device_facts(host, self.devices, free_bytes=free),
+            redo_bytes_per_hour=redo,
         )
 
 
-def plan_of(request: StudyRequest) -> Plan:
+def plan_of(request: StudyRequest, *, other_server: Path | None = None) -> Plan:
     """Look up in the host's inventory what the request names, or what is usual.
 
-    Raises BadRequest or BenchmarkError for what the host does not have or cannot measure, and
-    TuningError, host_retired.
+    `other_server`: the program of a gate's candidate. Raises BadRequest or BenchmarkError for what
+    the host does not have or cannot measure, and TuningError, host_retired.
     """
     template = load_template(request.template)
     request = _with_design(request, template)
     request, real = with_profile(request, template)
     specs = device_specs(request.devices)
-    hosts = hosts_of(request, specs, like=real.profile.target if real else None)
-    inventory, server, load_host = hosts.inventory, hosts.server, hosts.load_host
-    sizes, why = sizes_of(request, template, inventory, real.profile if real else None)
-    if real is not None and why:
-        real = replace(real, said=(*real.said, why))
-    binary_log = binary_log_of(request, real, ServerTraits.of(server))
+    host = host_for(request.host, specs)
+    check_not_retired(host)
+    inventory = inventory_of(host)
+    load_host = load_host_for(request.load_host, inventory)
+    server = server_for(request.server, inventory, like=real.profile.target if real else None)
+    with about("candidate.server"):
+        other = inventory.server(other_server) if other_server else server
+    driver = driver_for(request.driver, inventory, load_host)
+    sizes, real = sizes_of(request, template, inventory, real)
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.source.data_bytes, server.flavour, model)
     filled_in = {
-        "host": hosts.host.name,
+        "host": host.name,
         "server": server.path,
-        "driver": hosts.driver.name,
+        "driver": driver.name,
         "load_host": load_host.name if load_host else "",
         **sizes.workload.parameters,
         "connections": list(sizes.connections),
@@ -144,16 +153,17 @@ def plan_of(request: StudyRequest) -> Plan:
     plan = Plan(
         request=request.model_copy(update=filled_in),
         template=template,
-        host=hosts.host,
+        host=host,
         inventory=inventory,
         sizes=sizes,
         load_host=load_host,
-        driver=hosts.driver,
+        driver=driver,
         server=server,
+        other_server=None if other == server else other,
         model=model,
         devices=devices,
-        free_space=space_on(inventory, server, devices, sizes.source),
-        binary_log=binary_log,
+        free_space=space_on(inventory, [server, other], devices, sizes.source),
+        binary_log=binary_log_of(request, real, ServerTraits.of(server)),
         real=real,
     )
     if model and not model.limits_memory and plan.situation.host.direct_io is False:
@@ -202,31 +212,35 @@ def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest
 
 def _check_search(request: StudyRequest, search: SearchRequest, template: StudyTemplate) -> None:
     """Raise BadRequest for a request that does not go with its search."""
-
-    def refuse(field: str, reason: str) -> None:
-        raise BadRequest(reason, field=field)
-
-    if search.aim.max_recovery_s is not None and request.recovery is False:
-        refuse("recovery", "a limit of crash recovery cannot be kept without crash tests")
-    if request.keeps_duplicates:
-        refuse("keeps_duplicates", "a search learns nothing from duplicates")
-    if template.durability > request.durability:
-        refuse(
+    taken = [one.name for one in request.configs if one.name.startswith(PREFIX)]
+    unproven = "a search must race and confirm its finds, because their figures are too high"
+    needed = template.durability
+    refusals = [
+        (
+            search.aim.max_recovery_s is not None and request.recovery is False,
+            "recovery",
+            "a limit of crash recovery cannot be kept without crash tests",
+        ),
+        (request.keeps_duplicates, "keeps_duplicates", "a search learns nothing from duplicates"),
+        (
+            needed > request.durability,
             "template",
-            f"template {template.name!r} has candidates of durability {template.durability}: a "
-            f"search that begins with them needs durability {template.durability}, not "
-            f"{request.durability}",
-        )
-    if len(request.devices) > 1:
-        refuse("devices", "a search is for one device")
-    if request.blocks is not None:
-        refuse("blocks", "a search ends by its minutes, not by blocks")
-    for name in ("races", "confirms"):
-        if getattr(request, name) is False:
-            reason = "a search must race and confirm its finds, because their figures are too high"
-            refuse(name, reason)
-    if taken := [one.name for one in request.configs if one.name.startswith(PREFIX)]:
-        refuse("configs", f"{taken[0]}: names with {PREFIX!r} are those of the search itself")
+            f"template {template.name!r} has candidates of durability {needed}: a search that "
+            f"begins with them needs durability {needed}, not {request.durability}",
+        ),
+        (len(request.devices) > 1, "devices", "a search is for one device"),
+        (request.blocks is not None, "blocks", "a search ends by its minutes, not by blocks"),
+        (request.races is False, "races", unproven),
+        (request.confirms is False, "confirms", unproven),
+        (
+            bool(taken),
+            "configs",
+            f"{', '.join(taken)}: names with {PREFIX!r} are those of the search itself",
+        ),
+    ]
+    for is_refused, field, reason in refusals:
+        if is_refused:
+            raise BadRequest(reason, field=field)
 
 
 def proposals_of(plan: Plan) -> list[PlannedCandidate]:

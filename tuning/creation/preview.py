@@ -1,7 +1,6 @@
 """The preview of a study: runs, time and disk space that it would take. Nothing is stored.
 
-The files of a request are counted here; they are checked when the study is created. Only a file
-that contradicts the profile of its server is refused before: by `plan_of`.
+The files of a request are counted here; they are checked when the study is created.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tuning.catalogue.knob import Durability
 from tuning.creation.device_facts import Disk
 from tuning.creation.plan import Plan
 from tuning.errors import BadRequest
-from tuning.requests.sizes import Sizes
+from tuning.requests.load import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies.budget import expected_run_s
@@ -27,9 +26,8 @@ class Preview:
     """The runs, time and disk space of a study that is not created yet.
 
     candidates: those of the template and the given files, the baseline included.
-    runs: the most that its blocks can take; None where the time is fixed and not the number.
-    pair_runs: the most that then confirm winners. ablation_runs: the most of their ablation.
-    block_s: the time of the blocks. seconds: the time of all runs, or the budget, without loading.
+    runs: the most that it can take; None where the time is fixed and not the number.
+    seconds: the time of all runs, or the budget, without loading.
     from_profile: what was taken from the profile of the real server, in sentences.
     crash_tests_s: the time of the crash tests after the runs; 0 without any.
     """
@@ -40,9 +38,6 @@ class Preview:
     devices: int
     connections: tuple[int, ...]
     runs: int | None
-    pair_runs: int
-    ablation_runs: int
-    block_s: float
     seconds: float
     crash_tests_s: float
     disks: tuple[Disk, ...]
@@ -53,30 +48,13 @@ class Preview:
         """One for each device and number of connections."""
         return self.devices * len(self.connections)
 
-    @property
-    def most_runs(self) -> int:
-        """The most runs of all kinds."""
-        return (self.runs or 0) + self.pair_runs + self.ablation_runs
-
 
 def preview_of(plan: Plan) -> Preview:
     """Return what the study of the plan would take."""
     template, sizes, request = plan.template, plan.sizes, plan.request
     files = len(request.configs) + (plan.real.candidates if plan.real else 0)
     candidates = len(template.candidates) + template.copies_of_baseline + files
-    run_s = expected_run_s(sizes)
-    runs: int | None = None
-    pair_runs = ablation_runs = 0
-    if request.budget_minutes is None:
-        # The baseline runs twice in each block; each durability class may have a winner.
-        runs = plan.rankings * sizes.blocks * (candidates + 1)
-        winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
-        pair_runs = bool(request.confirms) * winners * 2 * most_pairs(sizes.blocks, candidates - 1)
-        ablation_runs = bool(request.ablates) * winners * MAX_ABLATION_RUNS
-        end = end_minutes(plan, candidates)
-        if end is not None:  # only what follows the pairs is kept short
-            ablation_runs = min(ablation_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
-    seconds = ((runs or 0) + pair_runs + ablation_runs) * run_s
+    runs = None if request.budget_minutes else _most_runs(plan, candidates)
     return Preview(
         host=plan.host.name,
         candidates=candidates,
@@ -84,15 +62,28 @@ def preview_of(plan: Plan) -> Preview:
         devices=len(plan.devices),
         connections=sizes.connections,
         runs=runs,
-        pair_runs=pair_runs,
-        ablation_runs=ablation_runs,
-        block_s=(runs or 0) * run_s,
-        seconds=seconds if request.budget_minutes is None else request.budget_minutes * 60.0,
+        seconds=(request.budget_minutes or 0) * 60.0 + (runs or 0) * expected_run_s(sizes),
         # The baseline and a winner of each ranking.
         crash_tests_s=bool(request.recovery) * 2 * plan.rankings * crash_test_s(sizes),
         disks=plan.free_space.disks,
-        from_profile=plan.real.said if plan.real else (),
+        from_profile=tuple(plan.real.said) if plan.real else (),
     )
+
+
+def _most_runs(plan: Plan, candidates: int) -> int:
+    """Return the most runs in blocks, to confirm winners and to test their lines."""
+    sizes, request = plan.sizes, plan.request
+    # The baseline runs twice in each block; each durability class may have a winner.
+    runs = plan.rankings * sizes.blocks * (candidates + 1)
+    winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
+    if request.confirms:
+        runs += winners * 2 * most_pairs(sizes.blocks, candidates - 1)
+    if not request.ablates:
+        return runs
+    ablation, end = winners * MAX_ABLATION_RUNS, end_minutes(plan, candidates)
+    if end is not None:  # only what follows the pairs is kept short
+        ablation = min(ablation, max(floor(end * 60 / expected_run_s(sizes)) - runs, 0))
+    return runs + ablation
 
 
 def check_minutes(minutes: int | None, needed_s: float, what: str) -> None:

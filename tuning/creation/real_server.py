@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from benchmarks.models import BinaryLog
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.check import import_cnf
+from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.expected import DEFAULT_CHUNK
-from tuning.configs.line import LineResult
 from tuning.configs.parse import scan_cnf, server_group
 from tuning.configs.values import fixed_default
 from tuning.configs.variables import CHUNK, INSTANCES, POOL
@@ -36,21 +36,44 @@ _BINARY_LOG = {"log_bin": "on", "skip_log_bin": "off", "disable_log_bin": "off"}
 class RealServer:
     """The part of a study that its profile adds.
 
-    cnf: the server's config under its `name`; given: whether the user gave it, instead of the
-    profile. said: what was taken from the profile, in sentences.
+    name: that of the server's config; own: the user's file of it, None where it is made of the
+    profile. connections: where those of the study come from, "" if from the user.
     """
 
     profile: Profile
-    proposals: tuple[Proposal, ...]
+    data_bytes: int
     name: str
-    cnf: str
-    given: bool
-    said: tuple[str, ...]
+    own: ConfigText | None
+    connections: str = ""
+
+    @cached_property
+    def proposals(self) -> list[Proposal]:
+        """The changes that figures of the profile call for."""
+        return proposals_for(self.profile)
+
+    @property
+    def cnf(self) -> str:
+        """The config that the server runs with."""
+        return as_cnf(own_knobs(self.profile)) if self.own is None else f"{self.own.text}\n"
 
     @property
     def candidates(self) -> int:
         """The number of candidates that the profile adds."""
-        return len(self.proposals) + (not self.given)
+        return len(self.proposals) + (self.own is None)
+
+    @property
+    def said(self) -> list[str]:
+        """The parts of the study that are taken from the profile, in sentences."""
+        memory = size_text(self.profile.memory_bytes or 0)
+        data = size_text(self.data_bytes)
+        return [
+            f"{self.profile.target} with {data} of data and {memory} of memory",
+            *(
+                [f"{one.name}: {one.why}" for one in self.proposals]
+                or ["no figure of the profile calls for a change: only published advice is tried"]
+            ),
+            *filter(None, [self.connections]),
+        ]
 
 
 def with_profile(
@@ -58,8 +81,7 @@ def with_profile(
 ) -> tuple[StudyRequest, RealServer | None]:
     """Return the request with what its profile says where the request says nothing.
 
-    Raises BadRequest, with the field, for what the profile does not know or contradicts, and
-    InvalidConfig for a file that is not the one that the server runs with.
+    Raises BadRequest, with the field, for what the profile does not know or contradicts.
     """
     if request.profile is None:
         if template.name == YOUR_SERVER and not request.baseline:
@@ -67,75 +89,53 @@ def with_profile(
             raise BadRequest(reason, field="profile")
         return request, None
     profile = profile_of(find_profile(request.profile))
-    _check(request, profile)
-    name = request.baseline or (request.configs[0].name if request.configs else OWN_CONFIG)
-    own = next((one for one in request.configs if one.name == name), None)
-    if own is not None:
-        _check_own_file(own, profile)
     data_size = request.data_size or profile.data_bytes
     memory = request.memory or profile.memory_bytes
-    if data_size is None and profile.sizes:
-        engines = ", ".join(sorted({one.engine for one in profile.sizes}))
-        reason = f"the server has no table of InnoDB, only of {engines}: a study would say nothing"
-        raise InvalidRequest([("profile", reason)])
-    if data_size is None:
-        raise _unknown("data_size", "size of its data")
-    if memory is None:
-        raise _unknown("memory", "memory of its host")
-    profile = profile.model_copy(update={"memory_bytes": memory})
-    proposals = tuple(proposals_for(profile))
-    said = [
-        f"{profile.target} with {size_text(data_size)} of data and {size_text(memory)} of memory",
-        *(f"{one.name}: {one.why}" for one in proposals),
-    ]
-    if not proposals:
-        said.append("no figure of the profile calls for a change: only published advice is tried")
-    cnf = as_cnf(own_knobs(profile)) if own is None else f"{own.text}\n"
+    if fault := _contradiction(request, profile):
+        raise InvalidRequest([fault])
+    if data_size is None or memory is None:
+        raise InvalidRequest([_unknown(profile, "memory" if data_size else "data_size")])
     stated = {
         "data_size": data_size,
         "memory": memory,
         "translate_from": request.translate_from or f"{profile.flavour} {profile.version}",
     }
-    real = RealServer(profile, proposals, name, cnf, own is not None, tuple(said))
-    return request.model_copy(update=stated), real
+    name = request.baseline or (request.configs[0].name if request.configs else OWN_CONFIG)
+    own = next((one for one in request.configs if one.name == name), None)
+    profile = profile.model_copy(update={"memory_bytes": memory})
+    return request.model_copy(update=stated), RealServer(profile, data_size, name, own)
 
 
-def _unknown(field: str, what: str) -> InvalidRequest:
-    return InvalidRequest(
-        [(field, f"the profile does not know the {what}: state it, such as 48G")]
-    )
-
-
-def _check(request: StudyRequest, profile: Profile) -> None:
-    """Raise InvalidRequest for a request that contradicts its profile."""
+def _contradiction(request: StudyRequest, profile: Profile) -> tuple[str, str] | None:
+    """Return the field that contradicts the profile, with the reason."""
+    target, pool = profile.target, profile.number(POOL)
     if request.translate_from:
         written = parse_traits(request.translate_from)
-        if (written.flavour, written.series) != (profile.target.flavour, profile.target.series):
-            reason = f"the profile is of {profile.target}, and so are your files"
-            raise InvalidRequest([("translate_from", reason)])
-    pool = profile.number(POOL)
+        if (written.flavour, written.series) != (target.flavour, target.series):
+            return "translate_from", f"the profile is of {target}, and so are your files"
     if request.memory is not None and pool is not None and pool > request.memory:
-        reason = (
-            f"{size_text(request.memory)} is less than the server's buffer pool of "
-            f"{size_text(pool)}"
-        )
-        raise InvalidRequest([("memory", reason)])
+        has = f"the server's buffer pool of {size_text(pool)}"
+        return "memory", f"{size_text(request.memory)} is less than {has}"
+    return None
 
 
-def _check_own_file(config: ConfigText, profile: Profile) -> None:
-    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
-    target, number = profile.target, profile.number
-    other = "the profile or this file is of another server or version"
-    problems = [
-        Problem(config.name, one.number, one.name, f"{target} does not have it: {other}")
-        for one in _settings(config, target)
-        if (knob := load_catalogue().get(one.name)) is not None
-        # The server would not start with it.
-        and not (one.is_loose or knob.exists_in(target) or knob.facts(target).tolerated)
-    ]
+def _unknown(profile: Profile, field: str) -> tuple[str, str]:
+    """Return the field that the profile leaves open, with what to do."""
+    if field == "data_size" and profile.sizes:
+        engines = ", ".join(sorted({one.engine for one in profile.sizes}))
+        only = f"the server has no table of InnoDB, only of {engines}"
+        return "profile", f"{only}: a study would say nothing"
+    what = {"data_size": "size of its data", "memory": "memory of its host"}[field]
+    return field, f"the profile does not know the {what}: state it, such as 48G"
+
+
+def check_own_pool(config: PlannedCandidate, profile: Profile) -> None:
+    """Raise InvalidConfig for a file with another buffer pool than the profiled server's."""
+    number = profile.number
     # Servers round the size up to whole chunks of every instance.
     pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
-    for line in import_cnf(config.data, config.name, target, translate_from=target).lines:
+    problems = []
+    for line in config.lines:
         size = int(dict(line.became).get(POOL, 0))
         if size and pool and not 0 <= pool - size < unit:
             reason = (
@@ -146,11 +146,6 @@ def _check_own_file(config: ConfigText, profile: Profile) -> None:
             problems.append(Problem(config.name, line.number, POOL, reason))
     if problems:
         raise InvalidConfig(problems)
-
-
-def _settings(file: ConfigText, target: ServerTraits) -> tuple[LineResult, ...]:
-    """Return the settings of a file that the server reads."""
-    return scan_cnf(file.text, lambda group: server_group(group, target)).settings
 
 
 def binary_log_of(
@@ -172,7 +167,7 @@ def _binary_log_in(files: Sequence[ConfigText], baseline: str, target: ServerTra
     """Return "on" or "off" as the baseline's file says, or all files; "" if none does."""
     found = set()
     for file in [one for one in files if one.name == baseline] or files:
-        names = [one.name for one in _settings(file, target)]
-        said = [_BINARY_LOG[name] for name in names if name in _BINARY_LOG]
+        read = scan_cnf(file.text, lambda group: server_group(group, target)).settings
+        said = [_BINARY_LOG[one.name] for one in read if one.name in _BINARY_LOG]
         found.add(said[-1] if said else "")
     return found.pop() if len(found) == 1 else ""

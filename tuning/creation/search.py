@@ -1,8 +1,7 @@
-"""The search of a plan: checks of its request, its space, and its warm start."""
+"""The search of a plan: its space, what it begins with, and given configs held to both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,32 +10,19 @@ from tuning.configs.candidates import PlannedCandidate, plan_preset, plan_propos
 from tuning.configs.line import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
-from tuning.creation.earlier_studies import (
-    MissedBefore,
-    earlier_measured,
-    missed_before,
-    similar_studies,
-)
+from tuning.configs.variables import FLUSH_METHOD
 from tuning.creation.plan import Plan
-from tuning.creation.preview import check_minutes
-from tuning.creation.scale_model import bounds_in_model, fitted, pinned_in_model
+from tuning.creation.warm_start import earlier_configs
 from tuning.errors import BadRequest
 from tuning.requests.search import SearchRequest
 from tuning.results.document import EarlierStudies
 from tuning.results.search import began_with
-from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.model import ScaleModel, fitted, value_in_model
 from tuning.search_space.build import build_space
 from tuning.search_space.space_request import BadSpace, SpaceRequest
-from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.space import Space
-from tuning.studies.budget import ABLATION_SHARE, expected_run_s
-
-# The least that is a search: one round of new configs, and three blocks of a race
-# between the baseline, which runs twice, and one config.
-_NEW_RUNS = 6
-_RACE_RUNS = 9
 
 
 @dataclass(frozen=True)
@@ -45,14 +31,12 @@ class PlannedSearch:
 
     space: the variables with their ranges; sizes are those of the scale model, if there is one.
     earlier: the configs that it begins with.
-    missed_before: the limits that the baseline itself missed in an earlier study.
     """
 
     request: SearchRequest
     space: Space
     model: ScaleModel | None
     earlier: list[dict[str, Any]]
-    missed_before: MissedBefore
 
     @property
     def warm_start(self) -> EarlierStudies | None:
@@ -66,14 +50,13 @@ class PlannedSearch:
             "space": self.space.as_json(),
             "bounded": list(self.request.bounds),
             "earlier": self.earlier,
-            "missed_before": asdict(self.missed_before),
         }
 
 
 def search_of(plan: Plan) -> PlannedSearch:
-    """Return the search that the plan's host would make from the template's baseline.
+    """Return the search that the study of the plan would make, to show it before it starts.
 
-    Nothing is stored or measured. Raises TuningError as creating the study would.
+    Raises BadSpace and BadRequest for what no search can be made of.
     """
     baseline = plan_preset(plan.template.baseline, plan.situation)
     request = plan.request.search or SearchRequest()
@@ -92,26 +75,10 @@ def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -
             field=f"search.{at_fault}",
         )
     space = _space_for(plan, search, baseline)
-    studies = similar_studies(plan, baseline.knobs)
-    earlier = earlier_measured(studies, space, aim.objective) if search.warm_start else []
-    return PlannedSearch(
-        search,
-        space,
-        plan.model,
-        [asdict(one) for one in earlier],
-        missed_before(studies, aim),
+    found = (
+        earlier_configs(plan, baseline.knobs, space, aim.objective) if search.warm_start else []
     )
-
-
-def check_search_minutes(plan: Plan, candidates: int) -> None:
-    """Raise BadRequest for minutes in which nothing can be found.
-
-    `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
-    """
-    runs = candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS
-    left = 1 - (ABLATION_SHARE if plan.request.ablates else 0.0)
-    needed_s = runs * expected_run_s(plan.sizes) / left
-    check_minutes(plan.request.budget_minutes, needed_s, "a search with runs of this length")
+    return PlannedSearch(search, space, plan.model, [asdict(one) for one in found])
 
 
 def _space_for(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> Space:
@@ -120,12 +87,20 @@ def _space_for(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) ->
     Values of the user's are for the real server; in a scale model they are sized down.
     """
     situation, model, knobs = plan.situation, plan.model, search.knobs
+
+    def sized(name: str, text: str) -> str:
+        return value_in_model(name, text, model, situation)
+
+    held = {FLUSH_METHOD: "O_DIRECT"} if model and not model.limits_memory else {}
     request = SpaceRequest(
         count=knobs if isinstance(knobs, int) else None,
         names=knobs if isinstance(knobs, tuple) else (),
         free=search.free,
-        pinned=pinned_in_model(search.pinned, model, situation),
-        bounds=bounds_in_model(search.bounds, model, situation),
+        pinned=held | {name: sized(name, text) for name, text in search.pinned.items()},
+        bounds={
+            name: (sized(name, low), sized(name, high))
+            for name, (low, high) in search.bounds.items()
+        },
         base=baseline.knobs,
     )
     try:
@@ -149,13 +124,13 @@ def held_to(
     """
     if plan.is_baseline or plan.left_out or plan.lines:
         return plan
-    request, space = search.request, search.space
-    changes = {note.name: (note, value) for note, value in _changes(request, plan, space)}
+    changes = _changes(search.request, plan, search.space)
     if not changes:
         return plan
+    values = {name: value for name, (value, _) in changes.items()}
     found = plan_proposed(
         plan.name,
-        {**plan.knobs, **{name: value for name, (_, value) in changes.items()}},
+        {**plan.knobs, **values},
         situation.target,
         source=plan.source,
         durability=situation.durability,
@@ -164,28 +139,27 @@ def held_to(
     if found.left_out:
         why = f"not possible with what is pinned and bounded ({found.left_out})"
         return replace(plan, knobs={}, checks=(), left_out=why)
+    known = load_catalogue().knobs
     notes = [note for note in plan.notes if note.name not in changes]
-    notes += [note for note, _ in changes.values()]
+    for name, (value, why) in changes.items():
+        detail = f"{readable_value(known[name], value)}: {why} this search"
+        notes.append(Note(name, Action.ADJUSTED, detail))
     return replace(plan, knobs=found.knobs, notes=(*notes, *found.notes), checks=found.checks)
 
 
 def _changes(
     request: SearchRequest, plan: PlannedCandidate, space: Space
-) -> Iterator[tuple[Note, str]]:
-    for name in request.pinned:
-        value = space.pinned.get(name)
-        if value is not None and plan.knobs.get(name) != value:
-            yield _note(name, value, "pinned in this search"), value
-    point, here = Grid(space).nearest(plan.knobs), space.values(plan.knobs)
-    for one, index, value in zip(space.dimensions, point, here, strict=True):
-        if one.name not in request.bounds or one.low <= float(value) <= one.high:
-            continue
+) -> dict[str, tuple[str, str]]:
+    """Return the values that pins and bounds change, each with its reason."""
+    changes = {
+        name: (space.pinned[name], "pinned in")
+        for name in request.pinned
+        if name in space.pinned and plan.knobs.get(name) != space.pinned[name]
+    }
+    nearest = Grid(space).nearest(plan.knobs)
+    for one, index, value in zip(space.dimensions, nearest, space.values(plan.knobs), strict=True):
+        is_within = one.name not in request.bounds or one.low <= float(value) <= one.high
         moved = one.levels[int(index)]
-        if moved != value:  # 0 may be a value of its own
-            yield _note(one.name, moved, "within the bounds of this search"), moved
-
-
-def _note(name: str, value: str, why: str) -> Note:
-    return Note(
-        name, Action.ADJUSTED, f"{readable_value(load_catalogue().knobs[name], value)}: {why}"
-    )
+        if not is_within and moved != value:  # 0 may be a value of its own
+            changes[one.name] = moved, "within the bounds of"
+    return changes

@@ -1,8 +1,9 @@
-"""Find the sizes of a plan, from its request, template and profile, and its scale model."""
+"""The sizes of a plan, from its request, template and profile, and its scale model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.counted import counted
@@ -10,9 +11,10 @@ from benchmarks.emulation.profile import throttles
 from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour
-from tuning.creation.device_memory import own_bytes
+from tuning.creation.devices import own_bytes
+from tuning.creation.real_server import RealServer
 from tuning.errors import BadRequest
-from tuning.requests.sizes import MAX_WAREHOUSES, Sizes
+from tuning.requests.load import MAX_WAREHOUSES, Sizes
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
 from tuning.scale_model.sizes import MB, size_text
@@ -30,23 +32,23 @@ def sizes_of(
     request: StudyRequest,
     template: StudyTemplate,
     inventory: HostInventory,
-    profile: Profile | None,
-) -> tuple[Sizes, str]:
-    """Return the sizes, and where the connections come from if it is the profile's peak."""
+    real: RealServer | None,
+) -> tuple[Sizes, RealServer | None]:
+    """Return the sizes; the profiled server then says where its connections come from."""
     changes: dict[str, Any] = {}
-    why = ""
-    if profile is not None and request.connections is None:
-        connections, why = _connections_at_peak(profile, template, inventory.logical_cpus)
+    if real is not None and request.connections is None:
+        connections, why = _connections_at_peak(real.profile, template, inventory.logical_cpus)
         changes["connections"] = [connections]
+        real = replace(real, connections=why)
     data_size, memory = request.data_size, request.memory
-    is_fitted = profile is not None or template.name == YOUR_SERVER
+    is_fitted = real is not None or template.name == YOUR_SERVER
     if is_fitted and request.warehouses is None and data_size and memory:
         model = ScaleModel(data_size, memory, template.warehouses, 0)
         most = min(model.max_warehouses(inventory.memory_budget_bytes), MAX_WAREHOUSES)
         found = max(min(max(template.warehouses, model.min_warehouses), most), 1)
         changes["warehouses"] = found
     sized = request.model_copy(update=changes)
-    return sized.sizes(template, inventory.logical_cpus), why
+    return sized.sizes(template, inventory.logical_cpus), real
 
 
 def _connections_at_peak(profile: Profile, template: StudyTemplate, cpus: int) -> tuple[int, str]:
@@ -97,41 +99,28 @@ def model_of(
 
 def _check_size(model: ScaleModel, memory_bytes: int) -> None:
     """Raise BadRequest for a model that has more data than the server, or no room in memory."""
-
-    def refuse(field: str, reason: str) -> None:
-        raise BadRequest(reason, field=field)
-
     if model.data_bytes < WAREHOUSE_BYTES:
-        refuse(
-            "data_size",
+        raise BadRequest(
             f"{size_text(model.data_bytes)} is less than one warehouse "
             f"({size_text(WAREHOUSE_BYTES)}): the data is too small for a scale model",
+            field="data_size",
         )
+    least = model.min_warehouses
     most = min(model.max_warehouses(memory_bytes), MAX_WAREHOUSES)
-    least, asked, here = model.min_warehouses, model.warehouses, size_text(memory_bytes)
     share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
+    most_text = (
+        f"with {size_text(memory_bytes)} of memory here and no more data than stated, at most "
+        f"{most:,} are possible"
+    )
     if least > most:
-        refuse(
-            "memory",
-            f"{share} cannot be modelled on this host: a server needs at least {least:,} "
-            f"warehouses of that proportion, and {here} of memory, the stated data and a study "
-            f"allow at most {most:,}",
+        raise BadRequest(
+            f"{share} cannot be modelled on this host: a server of that proportion needs at "
+            f"least {least:,} warehouses, and {most_text}",
+            field="memory",
         )
-    if asked > most and model.model_data_bytes > model.data_bytes:
-        data = size_text(model.model_data_bytes)
-        refuse(
-            "warehouses",
-            f"{asked} warehouses are {data}, more than the stated data: use at most {most}",
-        )
-    if asked > most:
-        refuse(
-            "warehouses",
-            f"{asked} warehouses need {size_text(model.limit_bytes)} of memory at {share}, and "
-            f"this host has {here}: use at most {most}",
-        )
-    if asked < least:
-        refuse(
-            "warehouses",
-            f"{share} leaves {asked} warehouses {size_text(model.model_memory_bytes)} of memory, "
-            f"less than a server needs: use at least {least} warehouses",
+    if not least <= model.warehouses <= most:
+        raise BadRequest(
+            f"{model.warehouses} warehouses do not suit {share}: use at least {least:,} "
+            f"warehouses; {most_text}",
+            field="warehouses",
         )

@@ -12,7 +12,6 @@ from tuning.catalogue.knob import DurabilityRule, Kind, Knob, SetBy, WorthTestin
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Resource, Scales
 from tuning.catalogue.target import FLAVOUR_NAMES, Version
-from tuning.configs.presets import load_preset, preset_names
 from tuning.configs.values import readable, readable_value
 
 T = TypeVar("T")
@@ -93,13 +92,6 @@ def _points(knob: Knob) -> Iterator[str]:
         yield f"Costs {cost.kind} with {_values(cost)}: {cost.loses} {known}."
     for part in knob.worth_testing:
         yield f"Worth testing: {_worth_testing(knob, part)} ({part.source})."
-    published: dict[str, list[str]] = {}
-    for name in preset_names():
-        if name.startswith("whitepaper-") and (value := load_preset(name).knobs.get(knob.name)):
-            published.setdefault(f"`{value}`", []).append(f"#{name[-1].upper()}")
-    if published:
-        parts = [f"{value} ({', '.join(names)})" for value, names in published.items()]
-        yield f"In the whitepaper's configs: {', '.join(parts)}."
     yield from knob.notes
 
 
@@ -117,15 +109,14 @@ def _facts(knob: Knob, facts: Facts) -> Iterator[str]:
         yield f"takes {_over_time(facts.values, lambda words: ', '.join(map(_code, words)))}"
     if facts.dynamic:
         yield f"changes {_over_time(facts.dynamic, lambda how: _CHANGE[how])}"
-    for said, releases in (
-        ("deprecated since", facts.deprecated),
-        ("without effect since", facts.ignored),
-        # Only the previous series is certain.
-        ("removed after", ((8, 4, 0),) if facts.removed == ((9, 0, 0),) else ()),
-        ("removed in", facts.removed if facts.removed != ((9, 0, 0),) else ()),
-    ):
-        if releases:
-            yield f"{said} {_version(releases[0])}"
+    if facts.deprecated:
+        yield f"deprecated since {_version(facts.deprecated[0])}"
+    if facts.ignored:
+        yield f"without effect since {_version(facts.ignored[0])}"
+    if facts.removed:
+        # Of the releases after 8.4 only the series is certain.
+        is_certain = facts.removed != ((9, 0, 0),)
+        yield f"removed in {_version(facts.removed[0])}" if is_certain else "removed after 8.4"
     if facts.tolerated:
         yield "the name is still accepted, with a warning"
     if facts.successor:
@@ -180,11 +171,9 @@ def _worth_testing(knob: Knob, part: WorthTesting) -> str:
     if part.values:
         return ", ".join(map(_code, part.values))
     is_size = knob.kind is Kind.BYTES
-    ends = [
-        readable(value) if is_size and value >= 1 else f"{value:g}"
-        for value in dict.fromkeys((part.low or 0, part.high or 0))
-    ]
+    ends = dict.fromkeys((part.low or 0, part.high or 0))
+    texts = [readable(end) if is_size and end >= 1 else f"{end:g}" for end in ends]
     if part.of is None:
-        return " to ".join(map(_code, ends))
+        return " to ".join(map(_code, texts))
     unit = "per CPU" if is_size and part.of is Resource.CORES else _OF[part.of]
-    return f"{' to '.join(ends)} {unit}"
+    return f"{' to '.join(texts)} {unit}"

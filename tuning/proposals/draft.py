@@ -28,33 +28,17 @@ _STEP = 0.97
 _MAX_POOL = 0.8
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A value with its reason, a plain sentence without a full stop, and its source."""
-
-    name: str
-    value: str
-    reason: str
-    source: str
-
-    @property
-    def note(self) -> Note:
-        """The note that is kept with a candidate and shown."""
-        return Note(self.name, Action.PROPOSED, f"{self.reason} ({self.source})")
-
-
 @dataclass
 class Draft:
-    """Settings so far, in their order, and what was left out for its cost."""
+    """Values so far by name, normalised and in their order, with a note on each.
+
+    left_out: notes on values that were left out for their cost.
+    """
 
     situation: Situation
-    settings: dict[str, Setting] = field(default_factory=dict)
+    knobs: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, Note] = field(default_factory=dict)
     left_out: list[Note] = field(default_factory=list)
-
-    @property
-    def knobs(self) -> dict[str, str]:
-        """Normalised values by name."""
-        return {name: one.value for name, one in self.settings.items()}
 
     @property
     def expected(self) -> Expected:
@@ -72,7 +56,10 @@ class Draft:
         return None if text is None else float(text)
 
     def set(self, name: str, value: float | str, reason: str, source: str) -> None:
-        """Set a knob if the server has it and its cost is allowed, within the server's limits."""
+        """Set a knob if the server has it and its cost is allowed, within the server's limits.
+
+        reason: a plain sentence without a full stop.
+        """
         knob, target = load_catalogue().knobs[name], self.situation.target
         if not knob.exists_in(target) or reached(target.version, knob.facts(target).ignored):
             return
@@ -91,7 +78,8 @@ class Draft:
             why = f"{text} costs {kinds}, which is not allowed (--allow {kinds}): {reason}"
             self.left_out.append(Note(name, Action.HELD, f"{why} ({source})"))
             return
-        self.settings[name] = Setting(name, text, reason, source)
+        self.knobs[name] = text
+        self.notes[name] = Note(name, Action.PROPOSED, f"{reason} ({source})")
 
     def fact(self, name: str) -> Any:
         """The fact that rules know by that name (`rule_sets.yaml`); None if it is unknown."""
@@ -162,13 +150,12 @@ class Draft:
         for name, value in redo_settings(size, target).items():
             self.set(name, value, reason, source)
 
-    def worth_saying(self) -> list[Setting]:
-        """The settings that differ from the server's defaults."""
-        found = []
-        for one in self.settings.values():
-            others = {name: value for name, value in self.knobs.items() if name != one.name}
-            host = self.situation.host
-            before = by_itself(one.name, Expected(others, self.situation.target, host))
-            if before is None or not same(before, one.value):
-                found.append(one)
+    def worth_saying(self) -> list[str]:
+        """Return the variables whose values differ from what the server has by itself."""
+        found, target = [], self.situation.target
+        for name, value in self.knobs.items():
+            others = {other: self.knobs[other] for other in self.knobs if other != name}
+            before = by_itself(name, Expected(others, target, self.situation.host))
+            if before is None or not same(before, value):
+                found.append(name)
         return found

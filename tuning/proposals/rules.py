@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from benchmarks.counted import counted, percent
@@ -24,7 +24,6 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import PlannedCandidate, plan_proposed
 from tuning.configs.situation import Situation
 from tuning.configs.variables import POOL
-from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
 
 #: Returns the fact of a name, None if it is unknown.
@@ -69,17 +68,11 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 
 
-def checked(text: str) -> str:
-    """Return an expression that can be parsed. Raises ValueError."""
-    try:
-        ast.parse(text, mode="eval")
-    except SyntaxError as error:
-        raise ValueError(f"{text!r} is not an expression: {error.msg}") from error
-    return text
-
-
 def evaluate(text: str, facts: Facts) -> Any:
-    """Return the value of an expression. Raises UnknownFact and, for a wrong file, ValueError."""
+    """Return the value of an expression.
+
+    Raises UnknownFact; for a wrong file SyntaxError, KeyError or ValueError.
+    """
     return _value(ast.parse(text, mode="eval").body, facts)
 
 
@@ -113,7 +106,7 @@ def _value(node: ast.expr, facts: Facts) -> Any:
 HERE = Path(__file__).resolve().parent
 
 #: A number, a word of a variable (ON, MINIMAL) or an expression.
-Expression = Annotated[str, BeforeValidator(lambda written: f"{written}"), AfterValidator(checked)]
+Expression = Annotated[str, BeforeValidator(lambda written: f"{written}")]
 Phrase = Annotated[str, Field(min_length=3)]
 
 
@@ -186,33 +179,24 @@ def rule_sets() -> Mapping[str, RuleSet]:
     return read_data_file(HERE / "rule_sets.yaml", _Advice).sets
 
 
-def rule_set(name: str) -> RuleSet:
-    """Return the set of that name. Raises TuningError, unknown_proposal, with the known ones."""
-    if name not in rule_sets():
-        known = ", ".join(rule_sets())
-        raise TuningError("unknown_proposal", f"there is no proposal {name!r}; there are: {known}")
-    return rule_sets()[name]
-
-
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
     """Plan the config that a set of rules advises there, with a reason as a note on each line.
 
-    Raises TuningError, unknown_proposal. What the gate does not let through is a candidate with
-    `left_out`.
+    What the gate does not let through is a candidate with `left_out`.
     """
-    found = rule_set(name)
+    found = rule_sets()[name]
     draft = Draft(situation)
     for rule in found.rules:
         rule.apply(draft)
-    settings = draft.worth_saying()
+    said = draft.worth_saying()
     planned = plan_proposed(
         name,
-        {one.name: one.value for one in settings},
+        {one: draft.knobs[one] for one in said},
         situation.target,
         source=f"{found.title}: {found.source}.",
         host=situation.host,
     )
-    reasons = (*(one.note for one in settings), *draft.left_out)
+    reasons = (*(draft.notes[one] for one in said), *draft.left_out)
     if planned.left_out:
         return replace(planned, knobs={}, notes=reasons, checks=())
     return replace(planned, notes=(*reasons, *planned.notes))

@@ -4,46 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
-from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ANY_VERSION, Origin, parse_traits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
 from tuning.errors import InvalidConfig, Problem
 from tuning.requests.fields import Cli, Request, Size, read_request
 
-MAX_CONNECTIONS = 10_000
 MAX_OUTPUT_BYTES = 1024 * 1024
 
 
 def origin_of(translate_from: str) -> Origin:
-    """The server that `translate_from` names; "" is any. Raises ValueError for other words."""
+    """Return the server that `translate_from` names; "" is any. Raises ValueError."""
     return parse_traits(translate_from) if translate_from else ANY_VERSION
 
 
-def _origin(text: str) -> str:
-    origin_of(text)
-    return text
-
-
-def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else value
-
-
-#: The server that files were written for.
-TranslateFrom = Annotated[
-    str, Field(max_length=64), AfterValidator(_origin), Cli("translate-from", "SERVER")
-]
-#: The least safe class that is accepted.
-LeastSafe = Annotated[Durability, BeforeValidator(_upper, json_schema_input_type=Durability)]
 ORIGIN_HELP = (
     'Server that the files were written for, such as "mysql 5.7"; if omitted, any older version. '
     "Lines that changed since then are renamed, converted or removed."
@@ -56,11 +32,7 @@ class ConfigText(Request):
     model_config = ConfigDict(str_strip_whitespace=False)
 
     name: str = Field(min_length=1, max_length=MAX_NAME)
-    text: str = Field(
-        max_length=MAX_CONFIG_BYTES,
-        description="Contents of a my.cnf, as it is.",
-    )
-
+    text: str = Field(max_length=MAX_CONFIG_BYTES, description="Contents of a my.cnf, as it is.")
     encoding: Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"] = Field(
         "utf-8", description="Encoding of the original file; an exported file has it again."
     )

@@ -21,12 +21,9 @@ from benchmarks.emulation.profile import (
     throttles,
 )
 from benchmarks.storage.kinds import DeviceKind
-from tuning.requests.fields import Cli, HostName, HostPath, Request
+from tuning.requests.fields import MAX_ID, Cli, HostName, HostPath, Request
 from tuning.scale_model.sizes import MB
 
-# Range of a memory limit in a request.
-MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
-MAX_MEMORY_MB = MAX_MEMORY_BYTES // MB
 KIND_OF_EMULATED = "An emulated device has the kind that it emulates: leave this empty."
 
 
@@ -46,7 +43,7 @@ class DeviceRequest(Request):
     id: StrictInt | None = Field(
         None,
         ge=1,
-        le=2**63 - 1,
+        le=MAX_ID,
         description="Id of a registered device. It allows no other field.",
     )
     host: HostName = Field("", description="Host that it is on. Default: that of the request.")
@@ -69,8 +66,8 @@ class DeviceRequest(Request):
     )
     memory_mb: Annotated[StrictInt | None, Cli("memory-limit", "MB")] = Field(
         None,
-        ge=MIN_MEMORY_MB,
-        le=MAX_MEMORY_MB,
+        ge=-(-MIN_MEMORY_BYTES // MB),
+        le=MAX_MEMORY_BYTES // MB,
         title="Memory limit, MB",
         description="Limits mysqld including its page cache, which would otherwise hide the "
         "device (MB of 10^6 bytes). If empty, an emulated device gets enough for the server and "

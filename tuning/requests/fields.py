@@ -1,9 +1,10 @@
-"""The base of all requests: their types of fields, and their faults beside a field's path."""
+"""The base of all requests: their types of fields, their faults, and the shape of a field."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -15,33 +16,26 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictInt,
+    TypeAdapter,
     ValidationError,
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import MAX_BYTES, read_size
 
-#: The fault of a field whose value may be right and is of no use with the workload.
-OTHER_WORKLOAD = "other_workload"
 MAX_HOST_NAME = 255
 MAX_PATH = 1024
 #: Characters of a variable's name and of its value.
 MAX_KNOB_NAME = 100
 MAX_VALUE = 200
-
-
-@dataclass(frozen=True)
-class Cli:
-    """How a field is written on the command line, where its name alone does not say so.
-
-    option: its name without dashes; "" for a field that the command reads in its own way.
-    """
-
-    option: str
-    metavar: str = ""
+#: The largest primary key of a row.
+MAX_ID = 2**63 - 1
+#: The type of a fault whose text says all, such as that of a field that the workload lacks.
+SAYS_ALL = "says_all"
 
 
 class Request(BaseModel):
@@ -62,13 +56,15 @@ class Request(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _storable(cls, value: object) -> object:
-        """Refuse a NUL in a text: no database stores it."""
-        if _has_nul(value):
+        """Refuse a NUL in a text or in texts: no database stores it."""
+        parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+        texts = parts if isinstance(parts, list | tuple) else [parts]
+        if any(isinstance(text, str) and "\0" in text for text in texts):
             raise ValueError("null characters are not allowed")
         return value
 
     def as_json(self) -> dict[str, Any]:
-        """The fields that differ from their defaults, in the form that `read_request` takes."""
+        """Return the fields that differ from their defaults, as `read_request` takes them."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -92,40 +88,25 @@ def read_request(kind: type[R], content: object) -> R:
 
 
 def _path(place: tuple[int | str, ...]) -> str:
-    """The path of a field, such as `devices[0].path`."""
-    path = ""
-    for part in place:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return path.removeprefix(".")
-
-
-def _has_nul(value: object) -> bool:
-    """Whether a text has one, or texts have; an inner request looks at its own fields."""
-    if isinstance(value, Mapping):
-        value = [*value, *value.values()]
-    texts = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(text, str) and "\0" in text for text in texts)
+    """Return the path of a field, such as `devices[0].path`."""
+    named = (part for part in place if part != "[key]")  # of a mapping
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in named)
+    return "".join(parts).removeprefix(".")
 
 
 def _reason(fault: ErrorDetails) -> str:
     known = {"missing": "is required", "extra_forbidden": "there is no such field"}
-    text = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] in known:
-        return known[fault["type"]]
-    if fault["type"] == OTHER_WORKLOAD:
+    text = known.get(fault["type"], fault["msg"].removeprefix("Value error, "))
+    if fault["type"] in (*known, SAYS_ALL):
         return text
     text = text.replace("Input should", "must", 1).replace(" after validation", "")
-    given = f"{fault['input']}"[:60]
+    value = f"{fault['input']}"[:60]
     is_plain = isinstance(fault["input"], str | int | float)
-    return f"{text}, not {given!r}" if is_plain and given not in text else text
+    return f"{text}, not {value!r}" if is_plain and value not in text else text
 
 
 def _bytes(value: object) -> object:
     return read_size(value) if isinstance(value, str) else value
-
-
-def _size_text(count: int) -> str:
-    return f"{count / 1000:.15g}KB"
 
 
 def _absolute(path: Path) -> Path:
@@ -141,10 +122,94 @@ Size = Annotated[
     StrictInt,
     BeforeValidator(_bytes, json_schema_input_type=str),
     Field(gt=0, le=MAX_BYTES),
-    PlainSerializer(_size_text, return_type=str, when_used="json"),
+    PlainSerializer(lambda count: f"{count / 1000:.15g}KB", return_type=str, when_used="json"),
 ]
 #: A path on the host that is asked.
 HostPath = Annotated[Path, AfterValidator(_absolute)]
 HostName = Annotated[str, Field(max_length=MAX_HOST_NAME)]
 KnobName = Annotated[str, Field(min_length=1, max_length=MAX_KNOB_NAME)]
 Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE)]
+
+
+@dataclass(frozen=True)
+class Cli:
+    """How a field is written on the command line, where its name alone does not say so.
+
+    option: its name without dashes; "" for a field that the command reads in its own way.
+    """
+
+    option: str
+    metavar: str = ""
+
+
+class Kind(StrEnum):
+    """The kind of value that a user gives for a field."""
+
+    FLAG = "flag"
+    NUMBER = "number"
+    CHOICE = "choice"
+    CHOICES = "choices"
+    PATH = "path"
+    TEXT = "text"
+    TEXTS = "texts"  # several texts, each read by the request
+
+
+_KINDS = {
+    "boolean": Kind.FLAG,
+    "integer": Kind.NUMBER,
+    "number": Kind.NUMBER,
+    "array": Kind.TEXTS,
+    "object": Kind.TEXTS,
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The value that a user gives for a field: form fields and command options are made of it.
+
+    choices: the words of a choice. is_optional: the template or the host may decide. option: its
+    name on the command line, "" if it has none. metavar: the name of its value there.
+    """
+
+    kind: Kind
+    choices: tuple[str, ...]
+    is_optional: bool
+    low: float | None
+    high: float | None
+    option: str
+    metavar: str
+
+
+def shape_of(name: str, field: FieldInfo) -> Shape:
+    """Describe a field of a request, by the JSON schema of its type."""
+    annotated: Any = Annotated[field.annotation, field]
+    whole = TypeAdapter(annotated).json_schema()
+    known = whole.get("$defs", {})
+
+    def followed(schema: dict[str, Any]) -> dict[str, Any]:
+        return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+    types = [followed(one) for one in whole.get("anyOf", [whole]) if one.get("type") != "null"]
+    schema = types[0]
+    items = followed(schema.get("items", {}))
+    words = whole.get("enum") or schema.get("enum") or items.get("enum") or []
+    choices = tuple(str(word) for word in words if word != "")
+    kind = _KINDS.get(schema.get("type", ""), Kind.TEXT)
+    if choices:
+        kind = Kind.CHOICES if items else Kind.CHOICE
+    elif len(types) > 1:  # a text or several; a number or names are one text
+        kind = Kind.TEXTS if schema.get("type") == "string" else Kind.TEXT
+    elif schema.get("format") == "path":
+        kind = Kind.PATH
+    elif "properties" in schema:  # a request inside of a request
+        kind = Kind.TEXT
+    cli = next((one for one in field.metadata if isinstance(one, Cli)), None)
+    return Shape(
+        kind=kind,
+        choices=choices,
+        is_optional=field.default is None,
+        low=schema.get("minimum"),
+        high=schema.get("maximum"),
+        option=name.replace("_", "-") if cli is None else cli.option,
+        metavar="" if cli is None else cli.metavar,
+    )

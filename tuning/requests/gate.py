@@ -14,26 +14,11 @@ from pydantic import (
     field_validator,
 )
 
-from benchmarks.drivers.workloads import TPCC
-from tuning.catalogue.knob import Durability
-from tuning.requests.configs import MAX_CONNECTIONS, ConfigText, LeastSafe
+from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import Cli, HostName, HostPath, KnobName, Request, Value
+from tuning.requests.load import Connections, LoadRequest
 from tuning.requests.search import MAX_SETTINGS, settings
-from tuning.requests.sizes import (
-    OF_WORKLOADS,
-    Driver,
-    LoadHost,
-    MeasureS,
-    Minutes,
-    Seed,
-    Tables,
-    TableSize,
-    Warehouses,
-    WarmupS,
-    WorkloadName,
-    check_workload,
-)
 from tuning.requests.study import StudyRequest
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
@@ -49,11 +34,6 @@ from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 
 MAX_GATE_NAME = 100
 MAX_STORED = 200
-#: Fields that a gate's request shares with a study's; a plan fills them in.
-IN_COMMON = (
-    *("host", "workload", "driver", "load_host", "warehouses", "tables", "table_size"),
-    *("warmup_s", "measure_s"),
-)
 
 
 def _limits(value: object) -> object:
@@ -108,7 +88,7 @@ class GateSide(Request):
 
 
 def _candidate(side: GateSide) -> GateSide:
-    if not (side.names_config or side.knobs or side.server is not None):
+    if not (side.names_config or side.knobs or side.server):
         raise ValueError("a candidate has a config, variables or a server of its own")
     return side
 
@@ -119,7 +99,7 @@ def _printable(name: str) -> str:
     return name
 
 
-class GateRequest(Request):
+class GateRequest(LoadRequest):
     """A request for a gate; sizes that are left out are those of the usual template."""
 
     name: Annotated[str, AfterValidator(_printable)] = Field(
@@ -152,35 +132,20 @@ class GateRequest(Request):
     max_pairs: Annotated[StrictInt, Cli("pairs", "N")] = Field(
         DEFAULT_PAIRS, ge=FIRST_LOOK, le=MAX_LOOKS, description="The most pairs to measure."
     )
-    budget_minutes: Minutes = Field(None, description="The most time to take.")
     host: Annotated[HostName, Cli("host", "NAME")] = Field(
         "", description="The host to measure on. Default: as for a study."
     )
     device: Annotated[DeviceRequest, Cli("")] = Field(
         DeviceRequest(), description="Default: the host's usual device."
     )
-    workload: WorkloadName = TPCC
-    driver: Driver = "auto"
-    load_host: LoadHost = ""
-    warehouses: Warehouses = None
-    tables: Tables = None
-    table_size: TableSize = None
-    connections: Annotated[StrictInt | None, Cli("connections", "N")] = Field(
-        None, ge=1, le=MAX_CONNECTIONS, description="Number of connections."
-    )
-    warmup_s: WarmupS = None
-    measure_s: MeasureS = None
-    durability: LeastSafe = Field(
-        Durability.D0, description="The least safe class that either config may have."
+    connections: Annotated[Connections | None, Cli("connections", "N")] = Field(
+        None, description="Number of connections."
     )
     binary_log: Annotated[Literal["default", "on", "off"], Cli("binlog")] = Field(
         "default",
         description="Binary log of both sides. on: also synced at every commit and with rows, "
         "unless a config says otherwise. default: each server does what it does by default.",
     )
-    seed: Seed = None
-
-    _workload = field_validator(*OF_WORKLOADS, check_fields=False)(check_workload)
 
     @property
     def plan(self) -> GatePlan:
@@ -189,8 +154,8 @@ class GateRequest(Request):
         return GatePlan(limits, self.confidence / 100, self.max_pairs)
 
     def study_request(self) -> StudyRequest:
-        """The fields that it has in common with any study."""
-        names = *IN_COMMON, "name", "budget_minutes", "durability", "seed"
+        """Return the fields that it has in common with any study."""
+        names = *LoadRequest.model_fields, "host", "name"
         return StudyRequest(
             **{name: getattr(self, name) for name in names},
             devices=[self.device],

@@ -7,8 +7,8 @@ Every field also takes the text that a user types: `8` or `a, b` for `knobs`, `n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, field_validator
 
@@ -18,20 +18,27 @@ from tuning.search_space.space_request import MAX_COUNT
 from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.data import Metric
 
-# The names of metrics where a user types them.
-OBJECTIVES = {
+Objective = Literal["throughput", "p95", "path-length"]
+Limited = Literal["throughput", "p95", "path-length", "recovery"]
+#: The metrics by the names that a user types.
+OBJECTIVES: Mapping[str, Metric] = {
     "throughput": Metric.THROUGHPUT,
     "p95": Metric.P95,
     "path-length": Metric.SERVER_PATH_LENGTH,
 }
-RECOVERY = "recovery"
-_LIMITED = (*OBJECTIVES, RECOVERY)
+_RECOVERY = "recovery"
 # Knobs that a search changes, and knobs that are pinned or bounded.
 MAX_KNOBS = MAX_COUNT
 MAX_SETTINGS = 60
-MAX_BOUND = 1e12
 _COUNT = re.compile(r"[+-]?[0-9]+")
-_KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
+_TYPED = re.compile(r"\s*([^\s<>=]+)\s*(<=|>=|=)\s*(\S.*?)\s*")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][0-9]+)?")
+
+
+def _knob_name(text: str) -> str:
+    """Return a name as the catalogue has it; metrics keep theirs."""
+    name = text.strip()
+    return name if name in OBJECTIVES else name.lower().replace("-", "_")
 
 
 def _names(value: object) -> object:
@@ -39,7 +46,7 @@ def _names(value: object) -> object:
     if isinstance(value, str):
         value = [part for part in value.split(",") if part.strip()]
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-        return tuple(dict.fromkeys(_knob_name(one) for one in value))
+        return tuple(dict.fromkeys(map(_knob_name, value)))
     return value
 
 
@@ -52,71 +59,58 @@ def _knobs(value: object) -> object:
     return _names(value)
 
 
-def settings(value: object) -> object:
-    """Return texts of the form `name=value` by name."""
-    return _by_name(map(_pair, _texts(value)), value)
+def _by_name(
+    value: object, form: str, read: Callable[[str, str, str], object], mark: str = "\n"
+) -> dict[str, object]:
+    """Return a mapping with names as the catalogue has them.
 
-
-def _bounds(value: object) -> object:
-    """Texts of the form `name=low..high` by name."""
-    pairs = []
-    for text in _texts(value):
-        name, _, limits = text.partition("=")
-        low, dots, high = (part.strip() for part in limits.partition(".."))
-        if not (name.strip() and low and dots and high):
-            raise ValueError(f"{text!r} is not name=low..high")
-        pairs.append((name, (low, high)))
-    return _by_name(pairs, value)
-
-
-def _keep(value: object) -> object:
-    """Texts such as `p95<=50` by metric."""
-    return _by_name((_limit(text) for text in _texts(value, "[,\n]")), value)
-
-
-def _texts(value: object, mark: str = "\n") -> list[str]:
-    """The parts of a text, or texts; none of a mapping."""
-    if isinstance(value, str):
-        value = re.split(mark, value)
-    if not isinstance(value, list | tuple):
-        return []
-    return [f"{one}".strip() for one in value if f"{one}".strip()]
-
-
-def _by_name(pairs: Iterable[tuple[str, object]], given: object) -> object:
-    """A mapping of pairs, or what was `given` if that is a mapping."""
-    items = list(given.items()) if isinstance(given, Mapping) else list(pairs)
+    `value` is a mapping, or texts as a user types them in the given form; `mark` divides a text
+    into several. `read` returns the value for a name, a sign and what follows, None for one that
+    cannot be meant. Raises ValueError.
+    """
+    pairs: list[tuple[str, object]] = []
+    if isinstance(value, Mapping):
+        pairs = [(_knob_name(f"{name}"), one) for name, one in value.items()]
+    else:
+        texts = re.split(mark, value) if isinstance(value, str) else value
+        for text in texts if isinstance(texts, list | tuple) else ():
+            typed = _TYPED.fullmatch(f"{text}")
+            name = _knob_name(typed[1]) if typed else ""
+            one = read(name, typed[2], typed[3]) if typed else None
+            if one is not None:
+                pairs.append((name, one))
+            elif f"{text}".strip():
+                raise ValueError(f"{text!r} is not {form}")
     found: dict[str, object] = {}
-    for name, value in items:
-        if found.setdefault(_knob_name(f"{name}"), value) != value:
+    for name, one in pairs:
+        if found.setdefault(name, one) != one:
             raise ValueError(f"{name} is given two values")
     return found
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not (name and equals and value):
-        raise ValueError(f"{text!r} is not name=value")
-    return name, value
+def settings(value: object) -> object:
+    """Return texts of the form `name=value` by name."""
+    return _by_name(value, "name=value", lambda _, sign, text: text if sign == "=" else None)
 
 
-def _limit(text: str) -> tuple[str, float]:
-    parsed = _KEEP.fullmatch(text)
-    if parsed is None or parsed[1] not in _LIMITED:
-        raise ValueError(f"{text!r} is no limit such as p95<=50 or throughput>=10000")
-    if parsed[2] != _sign(parsed[1]):
-        raise ValueError(f"{text!r}: a limit of {parsed[1]} is written with {_sign(parsed[1])}")
-    return parsed[1], float(parsed[3])
+def _bounds(value: object) -> object:
+    def read(_: str, sign: str, text: str) -> tuple[str, str] | None:
+        low, _, high = (part.strip() for part in text.partition(".."))
+        return (low, high) if sign == "=" and low and high else None
+
+    return _by_name(value, "name=low..high", read)
+
+
+def _keep(value: object) -> object:
+    def read(name: str, sign: str, text: str) -> float | None:
+        is_meant = name in (*OBJECTIVES, _RECOVERY) and sign == _sign(name)
+        return float(text) if is_meant and _NUMBER.fullmatch(text) else None
+
+    return _by_name(value, "a limit such as p95<=50 or throughput>=10000", read, "[,\n]")
 
 
 def _sign(name: str) -> str:
     return ">=" if name in OBJECTIVES and OBJECTIVES[name].more_is_better else "<="
-
-
-def _knob_name(text: str) -> str:
-    """A name as the catalogue has it; metrics keep theirs."""
-    name = text.strip()
-    return name if name in OBJECTIVES else name.lower().replace("-", "_")
 
 
 class SearchRequest(Request):
@@ -139,17 +133,13 @@ class SearchRequest(Request):
     ] = Field(
         (),
         title="Also search",
-        description="Names separated by commas: searched in any case, beside the variables that "
-        "are chosen.",
+        description="Names separated by commas: searched beside the variables that are chosen.",
     )
-    objective: Annotated[str, Cli("objective")] = Field(
-        "throughput",
-        title="Objective",
-        description="Metric to optimise.",
-        json_schema_extra={"enum": list(OBJECTIVES)},
+    objective: Annotated[Objective, Cli("objective")] = Field(
+        "throughput", title="Objective", description="Metric to optimise."
     )
     keep: Annotated[
-        Mapping[str, Annotated[float, Field(strict=True)]],
+        Mapping[Limited, Annotated[float, Field(strict=True, gt=0, lt=1e12)]],
         BeforeValidator(_keep, json_schema_input_type=Mapping[str, float]),
         Cli("keep", "LIMIT"),
     ] = Field(
@@ -195,24 +185,10 @@ class SearchRequest(Request):
             raise ValueError(f"a search can change 1 to {MAX_KNOBS} variables")
         return knobs or None
 
-    @field_validator("objective")
-    @classmethod
-    def _objective(cls, name: str) -> str:
-        if name not in OBJECTIVES:
-            raise ValueError(f"{name!r} is none of {', '.join(OBJECTIVES)}")
-        return name
-
     @field_validator("keep")
     @classmethod
-    def _limits(cls, keep: Mapping[str, float]) -> Mapping[str, float]:
-        for name, bound in keep.items():
-            if name not in _LIMITED:
-                raise ValueError(f"{name!r} is none of {', '.join(_LIMITED)}")
-            if not 0 < bound < MAX_BOUND:
-                raise ValueError(
-                    f"{name} {bound:g}: a limit is above zero and below {MAX_BOUND:.0e}"
-                )
-        if keep.get(RECOVERY, 0) > GIVE_UP_S:
+    def _recovery(cls, keep: Mapping[str, float]) -> Mapping[str, float]:
+        if keep.get(_RECOVERY, 0) > GIVE_UP_S:
             raise ValueError(f"a server is waited for {GIVE_UP_S:.0f} s at most")
         return keep
 
@@ -224,7 +200,7 @@ class SearchRequest(Request):
             for name, bound in self.keep.items()
             if name in OBJECTIVES
         }
-        return Aim(OBJECTIVES[self.objective], limits, self.keep.get(RECOVERY))
+        return Aim(OBJECTIVES[self.objective], limits, self.keep.get("recovery"))
 
     @property
     def typed(self) -> dict[str, str | list[str]]:

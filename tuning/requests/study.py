@@ -4,48 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StrictBool,
-    StrictInt,
-    field_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
 
 from benchmarks.datafiles import distinct
-from benchmarks.drivers.workloads import TPCC, workload_of
+from benchmarks.drivers.workloads import workload_of
 from tuning.catalogue.costs import CostKind, read_kinds
-from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import Origin
-from tuning.requests.configs import (
-    MAX_CONNECTIONS,
-    ORIGIN_HELP,
-    ConfigText,
-    LeastSafe,
-    TranslateFrom,
-    origin_of,
-)
+from tuning.requests.configs import ORIGIN_HELP, ConfigText, origin_of
 from tuning.requests.device import DeviceRequest
-from tuning.requests.fields import Cli, HostName, HostPath, Request, Size, given
-from tuning.requests.search import SearchRequest
-from tuning.requests.sizes import (
-    OF_WORKLOADS,
+from tuning.requests.fields import MAX_ID, Cli, HostName, HostPath, Size, given
+from tuning.requests.load import (
     USUAL_TABLE_SIZE,
     USUAL_TABLES,
-    Driver,
-    LoadHost,
-    MeasureS,
-    Minutes,
-    Seed,
+    Connections,
+    LoadRequest,
     Sizes,
-    Tables,
-    TableSize,
-    Warehouses,
-    WarmupS,
-    WorkloadName,
-    check_workload,
 )
+from tuning.requests.search import SearchRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
 # Each device and each number of connections is measured with its own blocks, and each config costs
@@ -57,6 +32,7 @@ MAX_HOSTS = 20
 MAX_BLOCKS = 1_000
 MAX_NAME = 200
 MAX_PAUSE_REASON = 200
+_DUPLICATES = "Measure configs with the same effective values separately (A/A comparison)"
 
 
 def _numbers(value: object) -> object:
@@ -71,7 +47,7 @@ def _numbers(value: object) -> object:
 
 
 def _different(numbers: list[int] | None) -> list[int] | None:
-    """A number twice would be two rankings of the same load."""
+    """Refuse a number twice, which would be two rankings of the same load."""
     if numbers is not None and len(set(numbers)) < len(numbers):
         raise ValueError("has the same number twice")
     return numbers
@@ -79,12 +55,15 @@ def _different(numbers: list[int] | None) -> list[int] | None:
 
 def _kinds(value: object) -> object:
     """Kinds of cost with commas between them as a set."""
-    if isinstance(value, str):
-        return read_kinds(value)
-    return value
+    return read_kinds(value) if isinstance(value, str) else value
 
 
-class _StudyFields(Request):
+def _origin(text: str) -> str:
+    origin_of(text)
+    return text
+
+
+class _StudyFields(LoadRequest):
     """The fields that studies on one host and on several have in common."""
 
     template: str = Field(
@@ -107,22 +86,14 @@ class _StudyFields(Request):
         title="Server binary",
         description="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
     )
-    workload: WorkloadName = TPCC
-    driver: Driver = "auto"
-    load_host: LoadHost = ""
     configs: Annotated[list[ConfigText], Cli("config", "FILE.cnf")] = Field(
         [],
         max_length=MAX_CONFIGS,
         title="Your files",
         description="Candidates of yours, in addition to the template's.",
     )
-    translate_from: TranslateFrom = Field(
-        "", title="My files were written for", description=ORIGIN_HELP
-    )
-    durability: LeastSafe = Field(
-        Durability.D0,
-        title="Least safe class to accept",
-        description="The least safe class that candidates may have; D0 loses nothing.",
+    translate_from: Annotated[str, AfterValidator(_origin), Cli("translate-from", "SERVER")] = (
+        Field("", max_length=64, title="My files were written for", description=ORIGIN_HELP)
     )
     allow: Annotated[
         frozenset[CostKind],
@@ -133,11 +104,8 @@ class _StudyFields(Request):
         title="Costs that proposals may have",
         description=f"Kinds of cost, other than durability: {', '.join(CostKind)}.",
     )
-    warehouses: Warehouses = None
-    tables: Tables = None
-    table_size: TableSize = None
     connections: Annotated[
-        list[Annotated[StrictInt, Field(ge=1, le=MAX_CONNECTIONS)]] | None,
+        list[Connections] | None,
         AfterValidator(_different),
         BeforeValidator(_numbers, json_schema_input_type=list[int] | None),
         Cli("connections", "N[,N...]"),
@@ -148,8 +116,6 @@ class _StudyFields(Request):
         title="Connections",
         description="One number, or several separated by commas; each has its own ranking.",
     )
-    warmup_s: WarmupS = None
-    measure_s: MeasureS = None
     blocks: Annotated[StrictInt | None, Cli("blocks", "N")] = Field(
         None,
         ge=1,
@@ -157,10 +123,6 @@ class _StudyFields(Request):
         title="Blocks",
         description="How many times each candidate runs.",
     )
-    budget_minutes: Minutes = Field(
-        None, description="Limits the blocks by time instead of by number."
-    )
-    seed: Seed = None
     races: Annotated[StrictBool | None, Cli("race")] = Field(
         None,
         title="Race",
@@ -192,9 +154,7 @@ class _StudyFields(Request):
         "says, else as the server does by default.",
     )
     keeps_duplicates: Annotated[StrictBool, Cli("keep-duplicates")] = Field(
-        False,
-        title="Measure configs with the same effective values separately (A/A comparison)",
-        description="Measure configs with the same effective values separately (A/A comparison).",
+        False, title=_DUPLICATES, description=f"{_DUPLICATES}."
     )
     data_size: Annotated[Size | None, Cli("data-size", "SIZE")] = Field(
         None,
@@ -212,7 +172,7 @@ class _StudyFields(Request):
     profile: Annotated[StrictInt | None, Cli("")] = Field(
         None,
         ge=1,
-        le=2**63 - 1,
+        le=MAX_ID,
         title="Profile of the server",
         description="Id of a profile of your real server. Its config is the baseline, its sizes "
         "and connections are those of the study, and its figures decide what is proposed.",
@@ -230,8 +190,6 @@ class _StudyFields(Request):
         description="Search for better configs, starting with the template's candidates. The "
         "template `search` searches without it.",
     )
-
-    _workload = field_validator(*OF_WORKLOADS)(check_workload)
 
     def sizes(self, template: StudyTemplate, logical_cpus: int) -> Sizes:
         """Return the requested sizes, else the template's, which may scale with the CPUs."""
@@ -277,6 +235,6 @@ class GroupRequest(_StudyFields):
     )
 
     def on(self, host: str, **changes: object) -> StudyRequest:
-        """The request for one of the hosts."""
+        """Return the request for one of the hosts."""
         fields = {name: getattr(self, name) for name in self.model_fields_set - {"hosts"}}
         return StudyRequest.model_construct(**(fields | {"host": host} | changes))

@@ -622,7 +622,7 @@ class Search(Part):
 
     fronts: by the metric that throughput is weighed against, whom no other beats in both. noise:
     standard deviation of the ratio of one run. raced: how many configs were taken into a race.
-    misses: limits that the baseline misses in this study, baseline_missed: in an earlier one.
+    misses: limits that the baseline misses in this study.
     """
 
     metric: Metric
@@ -638,8 +638,6 @@ class Search(Part):
     misses: tuple[str, ...]
     importance: Importance | None
     began_with: EarlierStudies | None
-    baseline_missed_in: int
-    baseline_missed: tuple[str, ...]
 
     @property
     def has_figures(self) -> bool:

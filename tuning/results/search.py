@@ -40,7 +40,6 @@ def search_of(rows: StudyRows) -> doc.Search | None:
     raced = {s.candidate_id for s in rows.slots if s.purpose == SlotPurpose.BLOCK}
     tried = sorted(_tried(runs, raced, metric), key=lambda one: _order(one.ratio, metric))
     made = [one for one in rows.candidates.values() if one.found_by_search]
-    missed = stored.get("missed_before", {})
     return doc.Search(
         metric=metric,
         space=stored.get("space", {}),
@@ -55,8 +54,6 @@ def search_of(rows: StudyRows) -> doc.Search | None:
         misses=_missed_by_the_baseline(rows),
         importance=Importance.from_json(rows.study.learned) if rows.study.learned else None,
         began_with=began_with(stored),
-        baseline_missed_in=missed.get("study", 0),
-        baseline_missed=tuple(missed.get("limits", ())),
     )
 
 

@@ -1,12 +1,9 @@
-"""The proportions of a scale model, and what of it does not shrink.
-
-Values between a scale model and the real server, knob by knob as the catalogue says.
-"""
+"""A scale model of a user's server: its proportions, and its configs as the model has them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -16,6 +13,7 @@ from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import FileFit, PlannedCandidate
 from tuning.configs.expected import (
     DEFAULT_CHUNK,
     FIXED_CHUNKS_UNTIL,
@@ -27,8 +25,9 @@ from tuning.configs.expected import (
 from tuning.configs.line import Action, Note
 from tuning.configs.memory import MAX_SHARE
 from tuning.configs.presets import unrounded_pool
-from tuning.configs.values import readable_value
-from tuning.configs.variables import CHUNK, FLUSH_METHOD, POOL
+from tuning.configs.situation import Situation
+from tuning.configs.values import BadValue, normalise, readable_value
+from tuning.configs.variables import CHUNK, DIRECT_METHODS, FLUSH_METHOD, POOL
 from tuning.scale_model.sizes import GB, size_text
 
 #: Assumed bytes of a warehouse: 10 take 991 MB with MySQL 9.7 and 931 MB with MariaDB 10.11.
@@ -37,6 +36,8 @@ WAREHOUSE_BYTES = GB // 10
 MIN_MEMORY_BYTES = int(DEFAULT_CHUNK / MAX_SHARE)
 # A pool grows in chunks: with fewer of them than this in all memory its sizes would be too coarse.
 _MIN_CHUNKS = 128
+# From here on a pool is given in whole GiB: every number of instances divides them evenly enough.
+_WHOLE_GIB_FROM = 8 * GIB
 
 
 @dataclass(frozen=True)
@@ -115,17 +116,13 @@ class ScaleModel:
 
     def fitted(self, target: ServerTraits) -> dict[str, str]:
         """The options that every config sets only because it is in a model."""
-        found: dict[str, str] = {}
-        chunk = self.chunk_bytes(target)
-        if chunk is not None:
-            found[CHUNK] = f"{chunk}"
-        if not self.limits_memory:
-            found[FLUSH_METHOD] = "O_DIRECT"
-        return found
+        method = {} if self.limits_memory else {FLUSH_METHOD: "O_DIRECT"}
+        return self.only_here(target) | method
 
     def only_here(self, target: ServerTraits) -> dict[str, str]:
         """The part of `fitted` that has no meaning outside the model."""
-        return {name: value for name, value in self.fitted(target).items() if name == CHUNK}
+        chunk = self.chunk_bytes(target)
+        return {} if chunk is None else {CHUNK: f"{chunk}"}
 
     def chunk_bytes(self, target: ServerTraits) -> int | None:
         """The unit in which a pool grows here; None where the server's own is fine enough."""
@@ -147,39 +144,92 @@ class ScaleModel:
         return cls(**stored) if stored else None
 
 
-_SCALED = (Scales.MEMORY, Scales.DATA)
-# From here on a pool is given in whole GiB: every number of instances divides them evenly enough.
-_WHOLE_GIB_FROM = 8 * GIB
+def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
+    """Return the facts of the real server, as far as they are stated; its device is like ours."""
+    return replace(
+        here,
+        memory_budget_bytes=model.memory_bytes,
+        host_memory_bytes=model.memory_bytes,
+        pool_chunk_bytes=None,
+        is_stated=True,
+    )
+
+
+def file_fit(model: ScaleModel | None, situation: Situation) -> FileFit | None:
+    """Return how files for the real server are resized in a situation; None without a model."""
+    if model is None:
+        return None
+    return FileFit(
+        real_host_facts(situation.host, model),
+        lambda knobs: in_model(knobs, model, situation.target, situation.host),
+    )
+
+
+def fitted(
+    plan: PlannedCandidate, model: ScaleModel | None, situation: Situation
+) -> PlannedCandidate:
+    """Return the candidate with what every config of a scale model sets."""
+    if model is None or plan.left_out:
+        return plan
+    added = model.fitted(situation.target)
+    if CHUNK in plan.knobs:
+        added.pop(CHUNK, None)
+    expected = Expected(plan.knobs, situation.target, situation.host)
+    if expected.text(FLUSH_METHOD) in DIRECT_METHODS:
+        added.pop(FLUSH_METHOD, None)
+    reasons = {
+        CHUNK: f"fine steps for the buffer pool of the {model.title}",
+        FLUSH_METHOD: "memory could not be limited here, so no config uses the page cache",
+    }
+    notes = [Note(name, Action.ADJUSTED, reasons[name]) for name in added]
+    return replace(plan, knobs={**plan.knobs, **added}, notes=(*plan.notes, *notes))
+
+
+def value_in_model(name: str, text: str, model: ScaleModel | None, situation: Situation) -> str:
+    """Return a user's value for the real server as the model has it.
+
+    What is no value of the knob stays, to be refused as it is.
+    """
+    knob = load_catalogue().get(name)
+    if model is None or knob is None or not is_scaled(name):
+        return text
+    if not knob.exists_in(situation.target):
+        return text
+    try:
+        value = normalise(knob, text, situation.target)
+    except BadValue:
+        return text
+    return in_model({name: value}, model, situation.target, situation.host)[0][name]
 
 
 def is_scaled(name: str) -> bool:
     """Whether a knob's value differs between the model and the real server."""
     knob = load_catalogue().get(name)
-    return knob is not None and knob.scales in _SCALED
+    return knob is not None and knob.scales in (Scales.MEMORY, Scales.DATA)
 
 
 def on_real_server(
     name: str, value: str, model: ScaleModel, target: ServerTraits, others: Mapping[str, str]
 ) -> str:
-    """The value for the real server, beside the knobs `others` that it will have.
+    """Return the value for the real server, beside the knobs `others` that it will have.
 
     The server does not round it; what does not scale stays.
     """
-    knob = load_catalogue().get(name)
-    if knob is None or knob.scales not in _SCALED or not value.isdigit():
+    if not is_scaled(name) or not value.isdigit():
         return value
+    knob = load_catalogue().knobs[name]
     return _size(knob, int(value) * model.scale, target, others, HostFacts())
 
 
 def in_model(
     knobs: Mapping[str, str], model: ScaleModel, target: ServerTraits, host: HostFacts
 ) -> tuple[dict[str, str], tuple[Note, ...]]:
-    """The knobs of a file for the real server as the model has them, with a note for each."""
+    """Return knobs for the real server as the model has them, with a note for each change."""
     found, notes = dict(knobs), []
     for name, value in knobs.items():
-        knob = load_catalogue().get(name)
-        if knob is None or knob.scales not in _SCALED or not value.isdigit():
+        if not is_scaled(name) or not value.isdigit():
             continue
+        knob = load_catalogue().knobs[name]
         others = {other: found[other] for other in found if other != name}
         found[name] = _size(knob, int(value) / model.scale, target, others, host)
         before, after = readable_value(knob, value), readable_value(knob, found[name])

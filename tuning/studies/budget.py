@@ -12,7 +12,7 @@ from statistics import median
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.check import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
-from tuning.requests.sizes import Sizes
+from tuning.requests.load import Sizes
 from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS

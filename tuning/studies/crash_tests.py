@@ -12,7 +12,7 @@ from benchmarks.jobs.heartbeat import cancel_waiting
 from benchmarks.measurement.crash_test import KILLS
 from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, JobState, Workload
 from tuning.models import Candidate, CrashSlot, Study
-from tuning.requests.sizes import Sizes
+from tuning.requests.load import Sizes
 from tuning.results.answer import advise
 from tuning.results.build import build
 from tuning.results.document import Board, StudyDocument

@@ -49,17 +49,6 @@ def facts_of_host(
     )
 
 
-def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
-    """The facts of the real server, as far as they are stated; its device is like ours."""
-    return replace(
-        here,
-        memory_budget_bytes=model.memory_bytes,
-        host_memory_bytes=model.memory_bytes,
-        pool_chunk_bytes=None,
-        is_stated=True,
-    )
-
-
 def resources_of(
     inventory: HostInventory, data_bytes: int, memory_limit: int | None = None
 ) -> HostResources:

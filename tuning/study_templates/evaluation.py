@@ -17,13 +17,29 @@ from tuning.statistics.estimate import Estimate
 from tuning.statistics.verdict import percent
 from tuning.study_templates.loader import Claim, Ratio
 
+#: By metric, words for a larger and for a smaller figure.
+_WORDS = {
+    Metric.THROUGHPUT: (
+        "completes {} more transactions per minute",
+        "completes {} fewer transactions per minute",
+    ),
+    Metric.P95: (
+        "has a 95th-percentile response time {} longer",
+        "has a 95th-percentile response time {} shorter",
+    ),
+    Metric.SERVER_PATH_LENGTH: (
+        "takes {} more CPU cycles per transaction",
+        "takes {} fewer CPU cycles per transaction",
+    ),
+}
+
 
 class FindingKind(StrEnum):
-    """The possible results of a claim."""
+    """The possible results of a claim; of several comparisons the first of these decides."""
 
-    CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
     NOT_DECIDED = "not_decided"
+    CONFIRMED = "confirmed"
 
     @property
     def label(self) -> str:
@@ -53,6 +69,17 @@ class ClaimBoard:
     alpha: float = ALPHA
     same_as: Mapping[str, str] = field(default_factory=dict)
     is_throttled: bool = False
+
+    def measured(self, name: str) -> str:
+        """Return the name of the config that was measured for this one."""
+        return self.same_as.get(name, name)
+
+    def has(self, ratio: Ratio) -> bool:
+        """Whether all configs of the ratio have figures."""
+        analysis = self.analyses.get(ratio.metric)
+        standings = analysis.standings if analysis else ()
+        with_figures = {line.name for line in standings if line.estimate is not None}
+        return set(map(self.measured, ratio.names)) <= with_figures
 
 
 class Finding(BaseModel):
@@ -104,6 +131,7 @@ def evaluate(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
 
 
 def _evaluated(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
+    ratio = claim.ratio
     suited = [board for board in boards if not claim.devices or board.kind in claim.devices]
     if not suited:
         return [_undecided(_no_such_device(claim, boards))]
@@ -111,19 +139,19 @@ def _evaluated(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
         suited = [board for board in suited if not board.is_throttled]
         if not suited:
             return [_undecided("an emulated disk has no seek times to decide this by")]
-    having = [board for board in suited if _has(board, claim.ratio)]
+    having = [board for board in suited if board.has(ratio)]
     if not having:
-        names = " and ".join(dict.fromkeys(claim.ratio.names))
+        names = " and ".join(dict.fromkeys(ratio.names))
         return [_undecided(f"there are no comparable figures of {names}")]
-    if claim.ratio.connections is None:
+    if ratio.connections is None:
         return [
-            _between_configs(claim, one).of(**_place(one), connections=one.connections)
+            _between_configs(ratio, one).of(connections=one.connections, **_place(one))
             for one in having
         ]
     devices: dict[int, list[ClaimBoard]] = {}
     for board in having:
         devices.setdefault(board.device_id, []).append(board)
-    return [_between_connections(claim, same).of(**_place(same[0])) for same in devices.values()]
+    return [_between_connections(ratio, same).of(**_place(same[0])) for same in devices.values()]
 
 
 def _place(board: ClaimBoard) -> dict[str, Any]:
@@ -137,105 +165,65 @@ def _no_such_device(claim: Claim, boards: Sequence[ClaimBoard]) -> str:
     return f"the study measured no device of kind {kinds}{on}"
 
 
-def _has(board: ClaimBoard, ratio: Ratio) -> bool:
-    analysis = board.analyses.get(ratio.metric)
-    if analysis is None:
-        return False
-    with_figures = {line.name for line in analysis.standings if line.estimate is not None}
-    return {board.same_as.get(name, name) for name in ratio.names} <= with_figures
-
-
-def _between_configs(claim: Claim, board: ClaimBoard) -> Finding:
+def _between_configs(ratio: Ratio, board: ClaimBoard) -> Finding:
     """Compare with each other config; one contradiction decides, else all must confirm."""
-    ratio = claim.ratio
-    analysis = board.analyses[ratio.metric]
-    ours = board.same_as.get(ratio.of, ratio.of)
-    findings = []
+    ours, findings = board.measured(ratio.of), []
     for name in ratio.to:
-        theirs = board.same_as.get(name, name)
+        theirs = board.measured(name)
+        found = board.analyses[ratio.metric].between(ours, theirs)
         if theirs == ours:
-            same = f"{ratio.of} and {name} are the same config on this server"
-            findings.append(_of_one_config(claim, same))
-        elif (found := analysis.between(ours, theirs)) is not None:
-            said = _said(found, ratio.of, name, ratio.metric)
-            findings.append(_judged(claim, found, said))
+            # A config equals itself: that contradicts no claim.
+            low, high = ratio.bounds
+            kind = FindingKind.CONFIRMED if low < 1 < high else FindingKind.NOT_DECIDED
+            said = f"{ratio.of} and {name} are the same config on this server"
+            findings.append(Finding(kind=kind, said=said, estimate=Estimate(ratio=1.0)))
+        elif found is not None:
+            findings.append(_judged(ratio, found, ratio.of, name))
     if not findings:
         return _undecided(f"{ratio.of} shares no block with the others")
-    return min(findings, key=lambda one: _ORDER.index(one.kind))
+    return min(findings, key=lambda one: list(FindingKind).index(one.kind))
 
 
-def _between_connections(claim: Claim, boards: Sequence[ClaimBoard]) -> Finding:
+def _between_connections(ratio: Ratio, boards: Sequence[ClaimBoard]) -> Finding:
     """Compare the largest number of connections with a smaller one, as if they were configs."""
-    ratio = claim.ratio
     counts = sorted(board.connections for board in boards)
-    most = counts[-1]
-    below = [count for count in counts if count <= most * (ratio.connections or 0)]
+    most, share = counts[-1], ratio.connections or 0
+    below = [count for count in counts if count <= most * share]
     if not below:
-        up_to = f"{(ratio.connections or 0) * 100:g} %"
-        return _undecided(f"{ratio.of} has no figures with up to {up_to} of {most}")
+        return _undecided(f"{ratio.of} has no figures with up to {share * 100:g} % of {most}")
     runs = [
         run._replace(candidate=f"{board.connections}", replicate=0)
         for board in boards
         for run in board.observations
-        if run.candidate == board.same_as.get(ratio.of, ratio.of)
+        if run.candidate == board.measured(ratio.of)
     ]
     names = [f"{count}" for count in counts]
     analysis = analyse(runs, f"{most}", names, ratio.metric, alpha=boards[0].alpha)
     found = analysis.between(f"{most}", f"{below[-1]}")
     if found is None:
         return _undecided(f"{below[-1]} and {most} connections share no block")
-    said = _said(found, f"{ratio.of} with {most} connections", f"with {below[-1]}", ratio.metric)
-    return _judged(claim, found, said)
+    return _judged(ratio, found, f"{ratio.of} with {most} connections", f"with {below[-1]}")
 
 
-# A contradiction by one config decides against the claim, and one open comparison leaves it open.
-_ORDER = [FindingKind.CONTRADICTED, FindingKind.NOT_DECIDED, FindingKind.CONFIRMED]
-
-
-def _judged(claim: Claim, found: Estimate, said: str) -> Finding:
+def _judged(ratio: Ratio, found: Estimate, name: str, other: str) -> Finding:
     """The claim holds if the interval lies in its range, and fails if it lies outside of it."""
     kind = FindingKind.NOT_DECIDED
-    low, high = claim.ratio.bounds
-    if found.low is not None:
-        least, most = found.bounds
+    if found.has_interval:
+        (low, high), (least, most) = ratio.bounds, found.bounds
         if low < least and most < high:
             kind = FindingKind.CONFIRMED
         elif most < low or least > high:
             kind = FindingKind.CONTRADICTED
-    return Finding(kind=kind, said=f"{said}; {_claimed(claim.ratio)}", estimate=found)
-
-
-def _of_one_config(claim: Claim, said: str) -> Finding:
-    """A config equals itself, which can confirm a claim of no difference and contradicts none."""
-    low, high = claim.ratio.bounds
-    kind = FindingKind.CONFIRMED if low < 1 < high else FindingKind.NOT_DECIDED
-    return Finding(kind=kind, said=said, estimate=Estimate(ratio=1.0))
+    words = _WORDS[ratio.metric][found.ratio < 1].format(percent(abs(found.ratio - 1)))
+    spread = found.text() or "too few runs for an interval"
+    claimed = " and ".join(
+        f"{word} {(bound - 1) * 100:+.3g} %"
+        for word, bound in (("more than", ratio.above), ("less than", ratio.below))
+        if bound is not None
+    )
+    said = f"{name} {words} than {other} ({spread}); the claim is {claimed}"
+    return Finding(kind=kind, said=said, estimate=found)
 
 
 def _undecided(why: str) -> Finding:
     return Finding(kind=FindingKind.NOT_DECIDED, said=why)
-
-
-def _claimed(ratio: Ratio) -> str:
-    """The claimed range, as a change: "the claim is more than +5 %"."""
-    bounds = [
-        f"{word} {(bound - 1) * 100:+.3g} %"
-        for word, bound in (("more than", ratio.above), ("less than", ratio.below))
-        if bound is not None
-    ]
-    return f"the claim is {' and '.join(bounds)}"
-
-
-def _said(found: Estimate, name: str, other: str, metric: Metric) -> str:
-    """Return `a completes 12.0 % more transactions per minute than b (95 % interval ...)`."""
-    change, more = percent(abs(found.ratio - 1)), found.ratio >= 1
-    words = {
-        Metric.THROUGHPUT: f"completes {change} {'more' if more else 'fewer'} transactions "
-        "per minute",
-        Metric.P95: f"has a 95th-percentile response time {change} "
-        f"{'longer' if more else 'shorter'}",
-        Metric.SERVER_PATH_LENGTH: f"takes {change} {'more' if more else 'fewer'} CPU cycles "
-        "per transaction",
-    }[metric]
-    spread = found.text() or "too few runs for an interval"
-    return f"{name} {words} than {other} ({spread})"

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import (
@@ -31,10 +31,18 @@ from tuning.catalogue.resources import WrittenAmount
 from tuning.errors import UnknownTemplate
 from tuning.statistics.data import Metric
 
+HERE = Path(__file__).resolve().parent
+#: The default template.
+USUAL_TEMPLATE = "first-answer"
+#: The template of a study with a profile of a real server.
+YOUR_SERVER = "your-server"
+
 Candidate = Annotated[str, Field(min_length=1)]
 #: A fraction of 1.
 Share = Annotated[Number, Field(gt=0, lt=1)]
 Bound = Annotated[Number, Field(gt=0)]
+Factor = Annotated[StrictFloat, Field(gt=0)]
+VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 
 
 def _several(written: Any) -> Any:
@@ -60,10 +68,9 @@ class Ratio:
     def __post_init__(self) -> None:
         if bool(self.to) == (self.connections is not None):
             raise ValueError("must have either `to` or `connections`")
-        if self.above is None and self.below is None:
-            raise ValueError("must have `above`, `below` or both")
-        if self.above is not None and self.below is not None and self.above >= self.below:
-            raise ValueError("`above` must be less than `below`")
+        low, high = self.bounds
+        if (low, high) == (0.0, inf) or low >= high:
+            raise ValueError("must have `above`, `below` or both, and `above` the lesser")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,15 +97,6 @@ class Claim:
     needs_seeks: StrictBool = False
 
 
-HERE = Path(__file__).resolve().parent
-#: The default template.
-USUAL_TEMPLATE = "first-answer"
-#: The template of a study with a profile of a real server.
-YOUR_SERVER = "your-server"
-Factor = Annotated[StrictFloat, Field(gt=0)]
-VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
-
-
 @dataclass(frozen=True, config=STRICT)
 class TemplateVariant:
     """A candidate of the template's own: the preset `base` with other values for `knobs`.
@@ -110,17 +108,8 @@ class TemplateVariant:
     name: VariantName
     title: Annotated[str, Field(min_length=3, max_length=100)]
     base: Candidate = "server-default"
-    knobs: Annotated[Frozen[Name, WrittenAmount], Field(min_length=1)] = Field(
-        default_factory=dict
-    )
+    knobs: Frozen[Name, WrittenAmount] = Field(default_factory=dict)
     logs_with_data: StrictBool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _says_something(cls, content: object) -> object:
-        if isinstance(content, dict) and not content.keys() & {"knobs", "logs_with_data"}:
-            raise ValueError("has neither `knobs` nor `logs_with_data`: it would equal its base")
-        return content
 
     def __post_init__(self) -> None:
         knobs = load_catalogue().knobs
@@ -132,16 +121,15 @@ class TemplateVariant:
 class StudyTemplate:
     """The measurements of a kind of study; times in seconds, `baseline` is one of its candidates.
 
-    Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
-    `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
-    separately: their differences are noise. `proposals` are names of `tuning.proposals.rules`.
-    `budget_minutes` is that of a template that `searches`, unless the user requests another.
-    With `searches` it continues with proposals of its own, for that time. `ablates` as in
-    `tuning.models.Study`; `minutes` are those of the whole study, after which no block and no
-    second attempt begins.
-    `durability` is the least safe class of its own candidates. `needs_log_device`: it is about a
-    separate log directory and requires a device that has one. `repeats` names the published figure
-    that it repeats, `claims` are its statements.
+    Either `connections` or `connections_per_core` is empty. `races`, `confirms` and `ablates` as
+    in `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config,
+    measured separately: their differences are noise. `proposals` are names of
+    `tuning.proposals.rules`. With `searches` it continues with proposals of its own, for
+    `budget_minutes` unless the user requests another budget. `minutes` are those of the whole
+    study, after which no block and no second attempt begins. `durability` is the least safe class
+    of its own candidates. `needs_log_device`: it is about a separate log directory and requires a
+    device that has one. `repeats` names the published figure that it repeats, `claims` are its
+    statements.
     """
 
     name: str
@@ -168,38 +156,20 @@ class StudyTemplate:
     repeats: Annotated[str, Field(min_length=10)] = ""
     claims: tuple[Claim, ...] = ()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _per_core(cls, content: object) -> object:
-        """A file has both kinds of numbers under `connections`: [8, 16] or {per_core: [1, 2]}."""
-        if not isinstance(content, dict):
-            return content
-        if "connections_per_core" in content:
-            raise ValueError("write connections: {per_core: [...]}")
-        match content.get("connections"):
-            case {"per_core": numbers, **others} if not others:
-                return content | {"connections": (), "connections_per_core": numbers}
-        return content
-
     def __post_init__(self) -> None:
         """Every name must be that of one candidate, and `logs_with_data` needs a log device."""
-        if bool(self.connections) == bool(self.connections_per_core):
-            raise ValueError("connections must be numbers or {per_core: numbers}")
         names = (*self.presets, *self.variants, *self.proposals)
+        named = {name for claim in self.claims for name in claim.ratio.names}
+        with_data = [one.name for one in self.variants.values() if one.logs_with_data]
+        if bool(self.connections) == bool(self.connections_per_core):
+            raise ValueError("must have either `connections` or `connections_per_core`")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)} is more than one of preset, variant, proposal")
-        if self.baseline in self.proposals:
-            raise ValueError(
-                "the baseline cannot be a proposal, because its values depend on the host"
-            )
-        if self.baseline not in self.candidates:
+        if self.baseline not in {*self.presets, *self.variants}:
             raise ValueError("the baseline is not among the presets and variants")
-        named = {name for claim in self.claims for name in claim.ratio.names}
         if unknown := sorted(named - set(self.candidates)):
             raise ValueError(f"a claim is about {', '.join(unknown)}, which is not a candidate")
-        # Without a log directory such a variant equals its base.
-        with_data = [one.name for one in self.variants.values() if one.logs_with_data]
-        if with_data and not self.needs_log_device:
+        if with_data and not self.needs_log_device:  # it would equal its base
             raise ValueError(f"needs_log_device is missing, and {', '.join(with_data)} needs one")
 
     @property
@@ -209,7 +179,7 @@ class StudyTemplate:
         return tuple(sorted(names, key=lambda name: name != self.baseline))
 
     def connections_on(self, logical_cpus: int) -> tuple[int, ...]:
-        """The connection counts on a host with that many CPUs; no number twice."""
+        """Return the connection counts on a host with that many CPUs; no number twice."""
         if self.connections:
             return self.connections
         scaled = (max(round(times * logical_cpus), 1) for times in self.connections_per_core)
@@ -217,13 +187,13 @@ class StudyTemplate:
 
 
 def template_names() -> list[str]:
-    """The names of all templates."""
+    """Return the names of all templates."""
     return sorted(path.stem for path in HERE.glob("*.yaml"))
 
 
 @cache
 def load_template(name: str) -> StudyTemplate:
-    """The template of that name; raises UnknownTemplate naming the known ones."""
+    """Return the template of that name; raises UnknownTemplate naming the known ones."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in template_names():
         known = ", ".join(template_names())

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 from benchmarks.emulation.profile import Profiles
 from tuning.catalogue.loader import Catalogue
 from tuning.configs.presets import Preset
-from tuning.published.loader import Publications
+from tuning.published.loader import Whitepaper
 from tuning.study_templates.loader import StudyTemplate
 
-FORMS = [Catalogue, Preset, StudyTemplate, Publications, Profiles]
+FORMS = [Catalogue, Preset, StudyTemplate, Whitepaper, Profiles]
 NOT_READ = ("serialization", "metadata")
 
 

@@ -43,13 +43,14 @@ from benchmarks.tests.made_up_host import (
     with_directory,
     with_inventory,
 )
-from tuning.creation.device_memory import (
+from tuning.creation.devices import (
     find_devices,
+    register_device,
     room_for_pool,
-    smallest_memory,
+    set_kind,
+    spec_of,
     usual_memory,
 )
-from tuning.creation.devices import register_device, set_kind, spec_of
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.requests.device import DeviceRequest
@@ -328,10 +329,8 @@ def test_devices_of_a_study(tmp_path: Path) -> None:
     hdd, native = (DeviceSpec(path=tmp_path, emulate=name) for name in ("hdd", "native"))
     found = find_devices([hdd, native], inventory, DATA, Flavour.MYSQL)
     assert [one.memory_bytes for one in found] == [usual_memory(DATA, Flavour.MYSQL), None]
-    assert smallest_memory(found) == usual_memory(DATA, Flavour.MYSQL)
     [usual] = find_devices([], inventory, DATA, Flavour.MYSQL)
     assert usual.data.path == tmp_path / "usual"
-    assert smallest_memory([usual]) is None
     with pytest.raises(BadRequest, match="same device twice"):
         find_devices([native, DeviceSpec(path=tmp_path)], inventory, DATA, Flavour.MYSQL)
 

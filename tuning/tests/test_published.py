@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from benchmarks.datafiles import read_data_file
-from benchmarks.errors import InvalidDataFile
-from tuning.published import loader
+from tuning.published.loader import whitepaper
 from tuning.statistics.ratios import ladder, ratio, spread
 
 DEVICES = ["SAS-HDD", "SATA-SSD", "SAS-SSD", "NVMe"]
@@ -25,7 +21,7 @@ PRINTED = {
 def test_the_ratios_of_table_1_follow_from_its_figures(
     connections: int, printed: list[float | None]
 ) -> None:
-    figures = loader.table("throughput_by_connections").by_device("tpmP")
+    figures = whitepaper().throughput
     assert list(figures) == DEVICES
     for (slower, faster), expected in zip(ladder(4), printed, strict=True):
         found = ratio(
@@ -37,40 +33,11 @@ def test_the_ratios_of_table_1_follow_from_its_figures(
             assert found.value == pytest.approx(expected, abs=0.0065)
 
 
-def test_what_could_not_run_has_no_figure() -> None:
-    for name, figure in (
-        ("throughput_by_connections", "tpmP"),
-        ("cpu_by_connections", "cpu_user_sys_pct"),
-        ("cpu_by_connections", "cpu_iowait_pct"),
-    ):
-        figures = loader.table(name).by_device(figure)
-        missing = [(d, c) for d, line in figures.items() for c, v in line.items() if v is None]
-        assert missing == [("SAS-HDD", 200)]
-
-
-@pytest.mark.parametrize(
-    ("figure", "connections", "config", "change_pct"),
-    [(1, 200, "NVMe", 55), (1, 250, "SATA-SSD", -33), (2, 50, "SAS-HDD", -37)],
-)
-def test_the_changes_of_the_early_figures_follow(
-    figure: int, connections: int, config: str, change_pct: int
-) -> None:
-    rows = [
-        row
-        for row in loader.table("config_comparison").rows
-        if (row["figure"], row["connections"], row["device"]) == (figure, connections, config)
-    ]
-    first, second = (row["tpmP"] for row in rows)
-    assert isinstance(first, float)
-    assert isinstance(second, float)
-    assert [row["config"] for row in rows] == ["Config #1", "Config #2"]
-    assert round((second / first - 1) * 100) == change_pct
-
-
 def test_path_lengths_agree_with_what_the_paper_says_of_them() -> None:
     """NVMe's are 50 to 60 % shorter than HDD's; two digits of a percentage allow a bit more."""
-    found = loader.path_lengths()
-    assert found["SAS-HDD"][200] is None
+    found = whitepaper().path_lengths
+    missing = [(d, c) for d, line in found.items() for c, v in line.items() if v is None]
+    assert missing == [("SAS-HDD", 200)], "the run that could not be completed"
     assert found["NVMe"][100] == pytest.approx(34.8e6, rel=0.01)
     for connections in (50, 100, 150):
         nvme, hdd = found["NVMe"][connections], found["SAS-HDD"][connections]
@@ -79,36 +46,8 @@ def test_path_lengths_agree_with_what_the_paper_says_of_them() -> None:
         assert 0.3 < nvme / hdd < 0.5
 
 
-def test_every_table_names_its_sources_and_fits_its_columns() -> None:
-    files = {path.stem for path in Path(loader.HERE).glob("*.csv")}
-    assert {table.name for table in loader.tables()} == files
-    for table in loader.tables():
-        assert table.rows
-        assert table.sources
-        for row in table.rows:
-            for column in table.columns:
-                value = row[column.name]
-                assert value is None or isinstance(value, str) != column.is_number
-    figures = {one.figure for one in loader.publications().statements}
-    assert figures == set(range(11, 20)), "Figures 11 to 19 are pictures"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "complaint"),
-    [
-        ("sources: [*systor, *electronics]", "sources: [*sistor]", "line .*undefined alias"),
-        ("  cpu_by_connections:", "  throughput_by_connections:", "is given twice"),
-        ("name: block_kb", "name: direct", "fio_baselines/columns: direct is given twice"),
-        ("figure: 12", "figure: 11", "statements: 11 is given twice"),
-    ],
-)
-def test_a_broken_index_is_refused(old: str, new: str, complaint: str, tmp_path: Path) -> None:
-    text = loader.INDEX.read_text()
-    assert old in text
-    path = tmp_path / "mine.yaml"
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{complaint}"):
-        read_data_file(path, loader.Publications)
+def test_each_figure_that_is_a_picture_has_a_statement() -> None:
+    assert {one.figure for one in whitepaper().statements} == set(range(11, 20))
 
 
 def test_the_ladder_is_that_of_table_1() -> None:

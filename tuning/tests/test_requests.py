@@ -122,7 +122,7 @@ def test_every_fault_is_named_with_the_path_of_its_field(
 def test_a_text_that_cannot_be_meant_is_refused(field: str, text: Any) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_request(SearchRequest, {field: text})
-    assert refused.value.field == field
+    assert refused.value.field.partition(".")[0] == field
 
 
 def test_texts_become_values() -> None:

@@ -212,7 +212,8 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
     text = "baseline: server-default\npresets: [server-default]\n"
     template = template_with(tmp_path, text)
     path = tmp_path / "mine.yaml"
-    path.write_text(path.read_text().replace("[1]", "{per_core: [0.1, 0.25, 1, 1.2]}"))
+    scaled = "connections_per_core: [0.1, 0.25, 1, 1.2]"
+    path.write_text(path.read_text().replace("connections: [1]", scaled))
     assert template.connections_on(4) == (1,)
     assert read_data_file(path, StudyTemplate, is_named=True).connections_on(1) == (1,)
     assert read_data_file(path, StudyTemplate, is_named=True).connections_on(10) == (1, 2, 10, 12)
@@ -223,29 +224,16 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
     [
         ("baseline: small", "baseline: tiny", "not among the presets and variants"),
         ("small:", "Sma ll:", "variants/Sma ll/name: String should match"),
-        ("title: Six per cent, ", "", "variants/small/title: is missing"),
-        ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "has neither `knobs` nor"),
-        ("\nvariants", "\npresets: [small]\nvariants", "small is more than one of"),
         ("\nvariants", "\nproposals: [small]\nvariants", "small is more than one of"),
-        ("\nvariants", "\ndurability: D9\nvariants", "durability"),
         ("title: As it", "logs_with_data: true, title: As it", "needs_log_device is missing"),
-        ("title: As it", "logs_with_data: 1, title: As it", "logs_with_data"),
-        ("innodb_doublewrite: ON", "innodb_doublewrit: ON", "innodb_doublewrit: not a variable"),
         ("innodb_doublewrite: ON", "log_bin: ON", "log_bin: not a variable of"),
-        (
-            "innodb_doublewrite: ON",
-            "innodb_doublewrite: [ON]",
-            "a value must be text, a whole number",
-        ),
         ("innodb_doublewrite: ON", "innodb_doublewrite: 6 % of disk", "is not like `6 % of data`"),
-        ("title: As it", "base: '', title: As it", "base: String should have at least 1"),
     ],
 )
 def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
-    text = VARIANTS.replace("knobs: {innodb_read", "knobs: {innodb_doublewrite: ON, innodb_read")
-    assert old in text
+    assert old in VARIANTS
     with pytest.raises(InvalidDataFile, match=reason):
-        template_with(tmp_path, text.replace(old, new))
+        template_with(tmp_path, VARIANTS.replace(old, new))
 
 
 @pytest.mark.parametrize(

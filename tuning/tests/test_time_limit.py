@@ -16,7 +16,7 @@ from tuning.creation.plan import plan_of
 from tuning.creation.preview import end_minutes
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
-from tuning.requests.sizes import Sizes
+from tuning.requests.load import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.results.answer import time_sentence
 from tuning.results.document import Board, BoardRow, RunFacts, StudyDocument

@@ -16,7 +16,8 @@ from tuning.configs.line import Fate, Note
 from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText
 from tuning.errors import Problem
-from tuning.requests.configs import MAX_CONNECTIONS, ORIGIN_HELP
+from tuning.requests.configs import ORIGIN_HELP
+from tuning.requests.load import MAX_CONNECTIONS
 
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 

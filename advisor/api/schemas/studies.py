@@ -9,7 +9,6 @@ from ninja import Field, ModelSchema, Schema
 
 from advisor.api.schemas.common import DeviceReference, NamedDevice, Server, WorkloadOut
 from tuning.catalogue.knob import Durability
-from tuning.creation.earlier_studies import MissedBefore
 from tuning.creation.search import PlannedSearch
 from tuning.gate_facts import verdict_of
 from tuning.models import EventKind, Recommendation, Study, StudyState
@@ -150,14 +149,7 @@ class SearchSpace(Schema):
     dimensions: list[Dimension] = Field(alias="space.dimensions")
     pinned: dict[str, str] = Field(alias="space.pinned")
     warm_start: EarlierStudies | None
-    missed_before: MissedBefore | None = Field(
-        description="Limits that the baseline missed in an earlier study in the same situation."
-    )
     scale_model: str | None = Field(description="The scale model that sizes of memory are for.")
-
-    @staticmethod
-    def resolve_missed_before(found: PlannedSearch) -> MissedBefore | None:
-        return found.missed_before if found.missed_before.limits else None
 
     @staticmethod
     def resolve_scale_model(found: PlannedSearch) -> str | None:

@@ -17,7 +17,7 @@ from advisor.processes.database import prepare_database
 from advisor.terminal.files import with_suffix, write_files
 from advisor.terminal.report import print_study
 from advisor.terminal.tables import print_space
-from advisor.wording.searches import missed_before_text, warm_start_text
+from advisor.wording.searches import warm_start_text
 from tuning.creation.create import create_study
 from tuning.creation.groups import create_group
 from tuning.creation.plan import plan_of
@@ -72,12 +72,8 @@ class Command(MeasuringCommand):
             if search is None:
                 continue
             where = f"{study.host}: " if len(hosts) > 1 else ""
-            for text in (
-                warm_start_text(search.began_with),
-                missed_before_text(search.baseline_missed_in, search.baseline_missed),
-            ):
-                if text:
-                    console.print(f"{where}{text}", markup=False, soft_wrap=True)
+            if text := warm_start_text(search.began_with):
+                console.print(f"{where}{text}", markup=False, soft_wrap=True)
         self.follow(studies, console, is_here=is_here)
         return studies
 

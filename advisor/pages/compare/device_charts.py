@@ -21,7 +21,7 @@ from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Sample
 from tuning.comparison.devices import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
-from tuning.published import loader as published
+from tuning.published.loader import whitepaper
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -119,9 +119,9 @@ def _layer(key: str) -> Mapping[str, Mapping[int, float | None]]:
     """Return the published figures for that chart, by what follows their source in the legend."""
     layer: Mapping[str, Mapping[int, float | None]] = {}
     if key == "throughput":
-        layer = published.table("throughput_by_connections").by_device("tpmP")
+        layer = whitepaper().throughput
     elif key == "path-length":
-        layer = published.path_lengths()
+        layer = whitepaper().path_lengths
     note = " (computed)" if key == "path-length" else ""
     return {f"{note}: {device}": line for device, line in layer.items()}
 

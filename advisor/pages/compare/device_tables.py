@@ -15,10 +15,8 @@ from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
 from tuning.comparison.measured import MAX_STUDIES
 from tuning.comparison.run_sets import RunSet, chosen_run_set, labels, run_sets
 from tuning.creation.groups import hosts_of_group
-from tuning.published import loader as published
+from tuning.published.loader import Statement, whitepaper
 from tuning.statistics.ratios import Ratio
-
-Cells = list[tuple[published.Column, str]]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class ChartView:
     """A chart, and the paper's statements about the figures that it repeats."""
 
     words: ChartWords
-    statements: list[published.Statement]
+    statements: list[Statement]
     has_layer: bool
 
 
@@ -110,7 +108,7 @@ def _detail(comparison: DeviceComparison) -> list[tuple[str, Device, int, Cell]]
 
 
 def _charts() -> list[ChartView]:
-    said = {one.figure: one for one in published.publications().statements}
+    said = {one.figure: one for one in whitepaper().statements}
     return [
         ChartView(
             words,
@@ -122,20 +120,14 @@ def _charts() -> list[ChartView]:
 
 
 def _published() -> dict[str, Any]:
-    return {
-        "published": [(one, _rows(one)) for one in published.tables()],
-        "published_sources": published.publications().sources.values(),
-    }
+    """The figures of others, a line for each number of connections; a missing one is a dash."""
+    paper = whitepaper()
+    lines = [
+        (number, [_text(line[number]) for line in paper.throughput.values()])
+        for number in paper.connections
+    ]
+    return {"published": paper, "published_lines": lines}
 
 
-def _rows(table: published.PublishedTable) -> list[Cells]:
-    """A whole table as text; a missing figure is a dash."""
-    return [[(column, _text(row[column.name])) for column in table.columns] for row in table.rows]
-
-
-def _text(value: str | float | None) -> str:
-    if value is None:
-        return ABSENT
-    if isinstance(value, str):
-        return value
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
+def _text(value: float | None) -> str:
+    return ABSENT if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")

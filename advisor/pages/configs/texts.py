@@ -15,7 +15,8 @@ from advisor.wording.words import origin_choices, target_choices
 from tuning.catalogue.target import parse_traits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
-from tuning.requests.configs import MAX_CONNECTIONS, config_of
+from tuning.requests.configs import config_of
+from tuning.requests.load import MAX_CONNECTIONS
 
 TOO_LARGE = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 

@@ -13,7 +13,7 @@ from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_configs
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.wording.formatting import names_text
-from advisor.wording.searches import missed_before_text, warm_start_text
+from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import SpaceLine, space_lines
 from benchmarks.errors import ExpectedError
 from tuning.creation.config_check import check_in_plan
@@ -76,13 +76,9 @@ class Answer:
         return space_lines(self.search.space) if self.search else []
 
     @property
-    def search_notes(self) -> list[str]:
-        """The data that the search begins with, and the limits that the baseline missed before."""
-        if self.search is None:
-            return []
-        missed = self.search.missed_before
-        begins = warm_start_text(self.search.warm_start)
-        return [one for one in (begins, missed_before_text(missed.study, missed.limits)) if one]
+    def search_begins(self) -> str:
+        """The data that the search begins with, in a sentence; "" for nothing."""
+        return warm_start_text(self.search.warm_start) if self.search else ""
 
     def read_files(self, request: HttpRequest) -> None:
         posted = request.POST

@@ -8,7 +8,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
-from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
+from advisor.wording.searches import phase_of, tried_text, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
 from tuning.results.document import CandidateFacts, Search, StudyDocument, TriedConfig
 from tuning.scale_model.model import ScaleModel
@@ -96,7 +96,6 @@ class SearchView:
     importance: str
     tried: str
     begins: str
-    missed: str
     values: list[ValueLine]
     model: ScaleModel | None
 
@@ -137,7 +136,6 @@ def search_view(document: StudyDocument) -> SearchView | None:
         importance=importance_note(learned) if learned else "",
         tried=tried_text(found, is_finished=document.study.is_finished),
         begins=warm_start_text(found.began_with),
-        missed=missed_before_text(found.baseline_missed_in, found.baseline_missed),
         values=list(_value_lines(document, found, space)),
         model=ScaleModel.from_json(document.study.scale_model),
     )
