@@ -5,14 +5,11 @@ The tests check that the facts of `knobs.yaml` fit together and have evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, PlainValidator, StrictBool
+from pydantic import BeforeValidator, Field, PlainValidator, StrictBool
 from pydantic.dataclasses import dataclass
-from pydantic_core import CoreSchema
-from pydantic_core.core_schema import dict_schema, no_info_after_validator_function, str_schema
 
 from benchmarks.datafiles import STRICT, Frozen, Number, distinct
 from tuning.catalogue.target import Version, read_release
@@ -20,37 +17,25 @@ from tuning.catalogue.target import Version, read_release
 T = TypeVar("T")
 
 
-class Timeline(Generic[T]):
-    """Values by the version from which each holds, in order; in a file {"5.7": 200, ...}."""
+def _pairs(written: object) -> object:
+    return tuple(written.items()) if isinstance(written, dict) else written
 
-    def __init__(self, entries: Iterable[tuple[Version, T]] = ()) -> None:
-        self._entries = tuple(entries)
 
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, timeline: type[Timeline[T]], handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        (value,) = get_args(timeline)
-        by_release = dict_schema(str_schema(), handler.generate_schema(value), min_length=1)
+#: Values by the version from which each holds, in order; in a file {"5.7": 200, ...}.
+Timeline = Annotated[
+    tuple[tuple[Annotated[Version, PlainValidator(read_release)], T], ...],
+    BeforeValidator(_pairs),
+    Field(min_length=1),
+]
 
-        def in_order(written: Mapping[str, T]) -> Timeline[T]:
-            return cls((read_release(since), value) for since, value in written.items())
 
-        return no_info_after_validator_function(in_order, by_release)
-
-    def at(self, version: Version) -> T | None:
-        """The value at `version`; before the first entry the first one, without any None."""
-        found: T | None = self._entries[0][1] if self._entries else None
-        for since, value in self._entries:
-            if since <= version:
-                found = value
-        return found
-
-    def __iter__(self) -> Iterator[tuple[Version, T]]:
-        return iter(self._entries)
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
+def at(timeline: Timeline[T], version: Version) -> T | None:
+    """The value at `version`; before the first entry the first one, without any None."""
+    found = timeline[0][1] if timeline else None
+    for since, value in timeline:
+        if since <= version:
+            found = value
+    return found
 
 
 def reached(version: Version, releases: tuple[Version, ...]) -> bool:
@@ -140,13 +125,11 @@ class Facts:
     removed: Releases = ()
     tolerated: StrictBool = False
     successor: Name | None = None
-    default: Timeline[Annotated[Default, PlainValidator(_default)]] = Field(
-        default_factory=Timeline
-    )
-    limits: Timeline[Limits] = Field(default_factory=Timeline, validation_alias="range")
-    values: Timeline[Words] = Field(default_factory=Timeline)
-    dynamic: Timeline[Dynamic] = Field(default_factory=Timeline)
-    shown_as: Timeline[Name] = Field(default_factory=Timeline)
+    default: Timeline[Annotated[Default, PlainValidator(_default)]] = ()
+    limits: Timeline[Limits] = Field(default=(), validation_alias="range")
+    values: Timeline[Words] = ()
+    dynamic: Timeline[Dynamic] = ()
+    shown_as: Timeline[Name] = ()
     note: Text = ""
     evidence: Frozen[str, Evidence] = Field(default_factory=dict)
 

@@ -22,6 +22,7 @@ from tuning.catalogue.facts import (
     Text,
     Values,
     Words,
+    at,
 )
 from tuning.catalogue.resources import HostResources, Resource, Scales
 from tuning.catalogue.target import ServerTraits
@@ -185,20 +186,20 @@ class Knob:
 
     def default(self, target: ServerTraits) -> Default:
         """Default of the target: a value, Computed, or None if unset."""
-        return self.facts(target).default.at(target.version)
+        return at(self.facts(target).default, target.version)
 
     def limits(self, target: ServerTraits) -> Limits | None:
         """Range of a number, if known."""
-        return self.facts(target).limits.at(target.version)
+        return at(self.facts(target).limits, target.version)
 
     def values(self, target: ServerTraits) -> tuple[str, ...]:
         """Allowed values in the server's spelling; () means any."""
-        return self.facts(target).values.at(target.version) or ()
+        return at(self.facts(target).values, target.version) or ()
 
     def dynamic(self, target: ServerTraits) -> Dynamic | None:
         """How the variable can be changed, if known."""
-        return self.facts(target).dynamic.at(target.version)
+        return at(self.facts(target).dynamic, target.version)
 
     def variable(self, target: ServerTraits) -> str:
         """The name in SHOW VARIABLES, which may differ from the option's."""
-        return self.facts(target).shown_as.at(target.version) or self.name
+        return at(self.facts(target).shown_as, target.version) or self.name

@@ -12,7 +12,9 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 Version = tuple[int, int, int]
 _NEWEST_PATCH = 99
 _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
-_TRAITS = re.compile(r"\s*([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})\s*", re.ASCII)
+_TRAITS = re.compile(
+    r"\s*([a-z]+)(?: server)?[\s-]+([0-9]{1,3}(?:\.[0-9]{1,3}){0,2})\s*", re.ASCII
+)
 
 _OF_MYSQL = (((5, 7), (5, 7)), ((8, 0), (8, 4)), ((9, 0), (9, 99)))
 #: First and last series of each range in scope; what they have is in the catalogue.
@@ -21,7 +23,6 @@ SCOPE = {
     Flavour.PERCONA: _OF_MYSQL,
     Flavour.MARIADB: (((10, 6), (10, 11)), ((11, 0), (11, 8)), ((12, 0), (12, 99))),
 }
-_MAX_PATCH = 999
 
 FLAVOUR_NAMES = {
     Flavour.MYSQL: "MySQL",
@@ -55,14 +56,8 @@ def parse_traits(text: str) -> ServerTraits:
     if match is None or match[1] not in set(Flavour):
         known = ", ".join(Flavour)
         raise ValueError(f"not a server: {text!r}; write one of {known} and a version: mysql 5.7")
-    flavour = Flavour(match[1])
-    try:
-        version = parse_version(match[2])
-    except ValueError:
-        version = (0, 0, 0)
-    if version[2] > _MAX_PATCH or not any(
-        first <= version[:2] <= last for first, last in SCOPE[flavour]
-    ):
+    flavour, version = Flavour(match[1]), parse_version(match[2])
+    if not any(first <= version[:2] <= last for first, last in SCOPE[flavour]):
         known = ", ".join(_range(first, last) for first, last in SCOPE[flavour])
         raise ValueError(f"not a known version: {text!r}; known for {flavour}: {known}")
     if match[2].count(".") < 2:

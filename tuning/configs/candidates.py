@@ -145,29 +145,19 @@ def _fitted(preset: Preset, situation: Situation) -> PlannedCandidate:
     target, host, durability = situation.target, situation.host, situation.durability
     origin = preset.written_for or ANY_VERSION
     translated, notes = translate_knobs(preset.knobs, origin, target, durability=durability)
-    sized, changes = scale(translated, preset, target, situation.resources, host.pool_chunk_bytes)
-    knobs, held = _without_direct_io(sized, situation)
-    report = check_knobs(
-        knobs, target, source=preset.name, durability=durability, host=host
-    ).accepted()
-    return _of_report(preset.name, preset.words, report, (*notes, *changes, *held))
-
-
-def _without_direct_io(
-    knobs: dict[str, str], situation: Situation
-) -> tuple[dict[str, str], list[Note]]:
-    """The knobs of a preset for a file system that may not support direct I/O, and a note."""
-    target = situation.target
-    method = Expected(knobs, target, situation.host).unsupported_flush()
-    if method is None or FLUSH_METHOD not in knobs:
-        return knobs, []
-    why = f"the device's file system does not support {method}"
-    left = {name: value for name, value in knobs.items() if name != FLUSH_METHOD}
-    if situation.durability < Durability.D2 and leaves_out_fsync(left, target):
-        # By default the server would leave out the fsync as well.
-        left[FLUSH_METHOD] = "fsync"
-        return left, [Note(FLUSH_METHOD, Action.ADJUSTED, f"fsync: {why}")]
-    return left, [Note(FLUSH_METHOD, Action.HELD, f"at the server's default: {why}")]
+    knobs, sizes = scale(translated, preset, target, situation.resources, host.pool_chunk_bytes)
+    notes += sizes
+    if FLUSH_METHOD in knobs and (method := Expected(knobs, target, host).unsupported_flush()):
+        del knobs[FLUSH_METHOD]
+        why = f"the device's file system does not support {method}"
+        note = Note(FLUSH_METHOD, Action.HELD, f"at the server's default: {why}")
+        if durability < Durability.D2 and leaves_out_fsync(knobs, target):
+            # By default the server would leave out the fsync as well.
+            knobs[FLUSH_METHOD] = "fsync"
+            note = Note(FLUSH_METHOD, Action.ADJUSTED, f"fsync: {why}")
+        notes += (note,)
+    report = check_knobs(knobs, target, source=preset.name, durability=durability, host=host)
+    return _of_report(preset.name, preset.words, report.accepted(), notes)
 
 
 def plan_file(

@@ -32,14 +32,7 @@ from tuning.configs.expected import (
 )
 from tuning.configs.line import Action, Note
 from tuning.configs.values import readable
-from tuning.configs.variables import (
-    CHUNK,
-    CLEANERS,
-    DEDICATED,
-    INSTANCES,
-    POOL,
-    redo_settings,
-)
+from tuning.configs.variables import CHUNK, DEDICATED, POOL, redo_settings
 from tuning.errors import TuningError
 from tuning.study_templates.loader import TemplateVariant
 
@@ -128,8 +121,6 @@ def scale(
                 value = unrounded_pool(value, Expected(found, target, host))
             found[name] = f"{value}"
             notes.append(Note(name, Action.ADJUSTED, _said(amount, value, resources)))
-    if not target.mariadb and POOL in found:
-        notes += _fit_instances(found, Expected(found, target, host))
     return found, tuple(notes)
 
 
@@ -168,24 +159,6 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
         for step in (parts * MIB, parts * chunk):
             near |= {value // step * step, -(-value // step) * step}
     return min(filter(is_kept, sorted(near - {0})), key=lambda fit: abs(fit - size))
-
-
-def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
-    """Below 1 GiB the server uses one instance, and never more cleaners than instances."""
-    notes: list[Note] = []
-    instances = expected.instances(int(knobs[POOL]))
-    if INSTANCES not in knobs or instances is None:
-        return notes
-    reasons = {
-        INSTANCES: "the server uses one below 1 GiB of buffer pool",
-        CLEANERS: "at most one per pool instance",
-    }
-    for name, why in reasons.items():
-        if int(knobs.get(name, "1")) > instances:
-            detail = f"{knobs[name]} become {instances}: {why}"
-            notes.append(Note(name, Action.ADJUSTED, detail))
-            knobs[name] = f"{instances}"
-    return notes
 
 
 def _said(amount: Amount, value: int, resources: HostResources) -> str:

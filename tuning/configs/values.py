@@ -17,7 +17,6 @@ from tuning.catalogue.target import ServerTraits
 MAX_SIZES = 2**63 - 1
 _MAX_SHOWN = 60
 _SUFFIXES = "KMGTPE"
-_NEW_SUFFIXES = "TPE"
 # Seen on MySQL 9.7.4 and MariaDB 10.11.19: servers read one suffix and nothing after it.
 _WHOLE = re.compile(r"([0-9]{1,20})(?:([KMGTPE]).*)?", re.IGNORECASE | re.ASCII)
 _DECIMAL = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
@@ -44,8 +43,6 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
         value = decimal_number(text) if knob.kind is Kind.FLOAT else whole_number(text)
         _check_limits(knob, value, target)
         plain = number_text(knob, value)
-        if _has_new_suffix(text, target):
-            raise BadValue(f"has a suffix that {target} does not know; use G")
         if words and plain not in words:
             raise BadValue(f"must be one of {', '.join(words)}, not {shown(text)}")
         return plain
@@ -105,26 +102,16 @@ def number_text(knob: Knob, value: float) -> str:
     return f"{value:.6f}".rstrip("0").rstrip(".") if knob.kind is Kind.FLOAT else f"{value}"
 
 
-def _has_new_suffix(text: str, target: ServerTraits) -> bool:
-    is_old = not target.mariadb and target.version < (8, 0, 14)
-    match = _WHOLE.fullmatch(text)
-    return is_old and bool(match and match[2] and match[2].upper() in _NEW_SUFFIXES)
-
-
 def _check_limits(knob: Knob, value: float, target: ServerTraits) -> None:
     limits = knob.limits(target)
     if limits is None or limits.low <= value <= limits.high:
         return
     nearest = limits.low if value < limits.low else limits.high
     # The server would clamp the value and only warn; a config must mean what it says.
-    reason = (
+    raise BadValue(
         f"must be {readable(limits.low)} to {readable(limits.high)} on {target}, not "
         f"{readable(value)}; the server would silently use {readable(nearest)}"
     )
-    for rule in knob.durability:
-        if rule.matches(readable(nearest), {}):
-            reason += f" and may lose {rule.loses}"
-    raise BadValue(reason)
 
 
 def _word(text: str, words: tuple[str, ...], target: ServerTraits) -> str:
@@ -161,14 +148,11 @@ def printable(text: str, longest: int) -> str:
 
 
 def readable(value: float) -> str:
-    """A number of bytes or anything else for a message: 5242880 as "5M"."""
+    """A number for people and files: 5242880 as "5M"; MySQL 5.7 knows no suffix above G."""
     number = int(value) if float(value).is_integer() else value
-    if not isinstance(number, int) or number < 1024:
-        return f"{number}"
-    for power in range(len(_SUFFIXES), 0, -1):
-        unit = 1024**power
-        if number % unit == 0 and number // unit < 10240:
-            return f"{number // unit}{_SUFFIXES[power - 1]}"
+    for suffix, unit in (("G", 1024**3), ("M", 1024**2), ("K", 1024)):
+        if number and number % unit == 0 and number // unit < 10240:
+            return f"{number // unit}{suffix}"
     return f"{number}"
 
 

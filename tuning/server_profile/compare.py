@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.values import readable_value
 from tuning.errors import InvalidRequest
-from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import Figure, figure, figures_of
 from tuning.server_profile.profile import Profile, ratio
 
@@ -84,23 +83,21 @@ def _pairs(before: Profile, after: Profile, load: float | None) -> list[FigurePa
 
 
 def _limits(before: Profile, after: Profile, load: float | None) -> list[str]:
-    schemas = [{size.schema_name for size in one.sizes} for one in (before, after)]
-    uptime = after.second.get("Uptime", math.inf)
-    sizes = [size_text(one.data_bytes or 0) for one in (before, after)]
-    said = {
-        _NO_CAUSE: True,
-        "How much the load differs is unknown.": load is None,
-        f"The load differs: {load or 0:.3g} times as many statements per second. Read the figures "
-        "for each statement.": load is not None and not 1 / _ALIKE < load < _ALIKE,
-        f"The version changed from {before.version} to {after.version}.": before.version
-        != after.version,
-        f"The data was {sizes[0]} and is {sizes[1]}.": "0 bytes" not in sizes
-        and sizes[0] != sizes[1],
-        "No schema is in both profiles: are they of one server?": all(schemas)
-        and schemas[0].isdisjoint(schemas[1]),
-        "The server was restarted in between: means since the start are of the time after it.": (
-            uptime < after.read_at - before.read_at
-        ),
-        "The server was up for less than an hour: its buffer pool may still fill.": uptime < 3600,
-    }
-    return [sentence for sentence, holds in said.items() if holds]
+    limits = [_NO_CAUSE]
+    if load is None:
+        limits.append("How much the load differs is unknown.")
+    elif not 1 / _ALIKE < load < _ALIKE:
+        limits.append(
+            f"The load differs: {load:.3g} times as many statements per second. Read the figures "
+            "for each statement."
+        )
+    if before.version != after.version:
+        limits.append(f"The version changed from {before.version} to {after.version}.")
+    old, new = ({size.schema_name for size in one.sizes} for one in (before, after))
+    if old and new and old.isdisjoint(new):
+        limits.append("No schema is in both profiles: are they of one server?")
+    if after.second.get("Uptime", math.inf) < after.read_at - before.read_at:
+        limits.append(
+            "The server was restarted in between: means since the start are of the time after it."
+        )
+    return limits

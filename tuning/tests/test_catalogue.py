@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.datafiles import faults
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.facts import Computed, Dynamic, Facts, Timeline, reached
-from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
+from tuning.catalogue.facts import Computed, Facts, at, reached
+from tuning.catalogue.knob import Kind, Knob, SetBy
 from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
 from tuning.catalogue.resources import HostResources, Scales
 from tuning.catalogue.target import ServerTraits, parse_version
@@ -79,14 +79,14 @@ def check_facts(entry: Knob, facts: Facts) -> None:
     assert all(list(one) == sorted(set(one)) for one in releases)
     assert all(limits.low < limits.high for _, limits in facts.limits)
     for version in {version for timeline in changes for version, _ in timeline}:
-        default, values = facts.default.at(version), facts.values.at(version)
+        default, values = at(facts.default, version), at(facts.values, version)
         assert values or default is None or entry.kind is not Kind.ENUM
         if not isinstance(default, str):
             continue
         assert default in (values or (("ON", "OFF") if entry.kind is Kind.BOOL else (default,)))
         if entry.kind in NUMBERS:
             assert re.fullmatch(NUMBERS[entry.kind], default)
-            limits = facts.limits.at(version)
+            limits = at(facts.limits, version)
             assert limits is None or limits.low <= float(default) <= limits.high
 
 
@@ -132,8 +132,8 @@ def check_entry(entry: Knob) -> None:
         ("mysql", ..., "`as` copies the facts of mysql, which are missing"),
         ("percona/as", "mariadb", "`as` copies the facts of mysql"),
         ("mysql/added", 8.0, "mysql/added: not a release: 8.0; write"),
-        ("mysql/default", {"v5": 1}, "mysql/default: not a release: 'v5'"),
-        ("mysql/default", {"5.7": True}, "mysql/default/5.7: a default must be text"),
+        ("mysql/default", {"v5": 1}, "mysql/default/0/0: not a release: 'v5'"),
+        ("mysql/default", {"5.7": True}, "mysql/default/0/1: a default must be text"),
         ("mysql/defalt", {"5.7": 1}, "defalt: is unknown"),
     ],
 )
@@ -185,85 +185,30 @@ def test_every_default_is_d0_except_where_the_server_itself_gives_less() -> None
     assert below == {("mariadb", "sync_binlog")}
 
 
-@pytest.mark.parametrize(
-    ("name", "has_it", "lacks_it"),
-    [
-        ("innodb_log_file_size", ["mysql 8.4.13", "mariadb 11.8.9"], ["mysql 9.7.4"]),
-        ("innodb_log_files_in_group", ["mysql 8.4.13"], ["mysql 9.7.4", "mariadb 10.6.7"]),
-        ("innodb_undo_tablespaces", ["mysql 8.4.13", "mariadb 10.11.7"], ["mysql 9.7.4"]),
-        ("innodb_redo_log_capacity", ["mysql 8.0.46"], ["mysql 8.0.19", "mariadb 11.8.9"]),
-        ("innodb_doublewrite_files", ["percona 8.0.36"], ["mysql 8.0.19", "mysql 5.7.42"]),
-    ],
-)
-def test_which_server_has_a_variable(name: str, has_it: list[str], lacks_it: list[str]) -> None:
-    assert [t for t in (*has_it, *lacks_it) if knob(name).exists_in(TARGETS[t])] == has_it
+CLASSES = """
+innodb_flush_log_at_trx_commit 1 D0, innodb_flush_log_at_trx_commit 3 D0, sync_binlog 1 D0
+innodb_doublewrite DETECT_AND_RECOVER D0, innodb_flush_method O_DIRECT D0
+innodb_flush_log_at_timeout 30 D0, innodb_flush_log_at_trx_commit 2 D1, sync_binlog 0 D1
+innodb_flush_log_at_trx_commit 0 D1, sync_binlog 1000 D1
+innodb_use_global_flush_log_at_trx_commit OFF D1, innodb_doublewrite OFF D2
+innodb_doublewrite DETECT_ONLY D2, innodb_doublewrite fast D2, innodb_checksum_algorithm none D2
+innodb_checksum_algorithm strict_none D2, innodb_checksums OFF D2, innodb_log_checksums OFF D2
+innodb_flush_method O_DIRECT_NO_FSYNC D2, innodb_flush_method nosync D2
+innodb_flush_method littlesync D2, innodb_corrupt_table_action warn D2
+innodb_corrupt_table_action salvage D2
+"""
 
 
-@pytest.mark.parametrize(
-    ("name", "server", "default"),
-    [
-        ("innodb_io_capacity", "mysql 8.0.46", "200"),
-        ("innodb_io_capacity", "mysql 8.4.13", "10000"),
-        ("innodb_io_capacity", "mariadb 11.8.9", "200"),
-        ("innodb_change_buffering", "mysql 8.4.13", "none"),
-    ],
-)
-def test_defaults_that_differ_between_servers(name: str, server: str, default: str) -> None:
-    assert knob(name).default(TARGETS[server]) == default
-
-
-def test_mariadb_alone_takes_3_for_flush_log_at_trx_commit() -> None:
-    commit = knob("innodb_flush_log_at_trx_commit")
-    highs = {text: limits.high for text, t in TARGETS.items() if (limits := commit.limits(t))}
-    assert {text for text, high in highs.items() if high == 3} == {
-        text for text in TARGETS if text.startswith("mariadb")
-    }
-    assert set(highs.values()) == {2, 3}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "durability"),
-    [
-        ("innodb_flush_log_at_trx_commit", "2", Durability.D1),
-        ("innodb_flush_log_at_trx_commit", "0", Durability.D1),
-        ("sync_binlog", "0", Durability.D1),
-        ("sync_binlog", "1000", Durability.D1),
-        ("innodb_doublewrite", "OFF", Durability.D2),
-        ("innodb_doublewrite", "DETECT_ONLY", Durability.D2),
-        ("innodb_checksum_algorithm", "none", Durability.D2),
-        ("innodb_log_checksums", "OFF", Durability.D2),
-        ("innodb_flush_method", "O_DIRECT_NO_FSYNC", Durability.D2),
-        ("innodb_flush_method", "nosync", Durability.D2),
-        ("innodb_flush_method", "littlesync", Durability.D2),
-        ("innodb_checksum_algorithm", "strict_none", Durability.D2),
-        ("innodb_doublewrite", "fast", Durability.D2),
-        ("innodb_checksums", "OFF", Durability.D2),
-        ("innodb_corrupt_table_action", "warn", Durability.D2),
-        ("innodb_corrupt_table_action", "salvage", Durability.D2),
-        ("innodb_use_global_flush_log_at_trx_commit", "OFF", Durability.D1),
-        ("innodb_flush_log_at_trx_commit", "1", Durability.D0),
-        ("innodb_flush_log_at_trx_commit", "3", Durability.D0),
-        ("sync_binlog", "1", Durability.D0),
-        ("innodb_doublewrite", "DETECT_AND_RECOVER", Durability.D0),
-        ("innodb_flush_method", "O_DIRECT", Durability.D0),
-        ("innodb_flush_log_at_timeout", "30", Durability.D0),
-    ],
-)
-def test_values_have_their_class(name: str, value: str, durability: Durability) -> None:
-    assert durability_of({name: value}) is durability
+@pytest.mark.parametrize("row", CLASSES.strip().replace("\n", ", ").split(", "))
+def test_values_have_their_class(row: str) -> None:
+    name, value, durability = row.split()
+    assert durability_of({name: value}) == durability
 
 
 def test_the_flush_timeout_counts_only_where_commits_do_not_flush() -> None:
     [rule] = knob("innodb_flush_log_at_timeout").durability
     assert rule.matches("30", {"innodb_flush_log_at_trx_commit": "2"})
     assert not rule.matches("30", {"innodb_flush_log_at_trx_commit": "1"})
-
-
-def test_restart_or_dynamic() -> None:
-    log_size = knob("innodb_log_file_size")
-    assert log_size.dynamic(TARGETS["mariadb 10.6.7"]) is Dynamic.RESTART
-    assert log_size.dynamic(TARGETS["mariadb 10.11.7"]) is Dynamic.GLOBAL
-    assert knob("sort_buffer_size").dynamic(TARGETS["mysql 8.0.46"]) is Dynamic.SESSION
 
 
 def test_files_and_binary_logging_are_no_knobs() -> None:
@@ -276,12 +221,6 @@ def test_files_and_binary_logging_are_no_knobs() -> None:
         "log_bin",
         "skip_log_bin",
     }
-
-
-def test_a_variable_may_be_shown_under_another_name() -> None:
-    isolation = knob("transaction_isolation")
-    assert isolation.variable(TARGETS["mariadb 10.11.19"]) == "tx_isolation"
-    assert isolation.variable(TARGETS["mariadb 11.8.9"]) == "transaction_isolation"
 
 
 @pytest.mark.parametrize(
@@ -304,9 +243,9 @@ def test_a_change_in_several_branches_counts_per_branch(version: str, has_it: bo
 
 
 def test_a_timeline_gives_the_newest_value_up_to_a_version() -> None:
-    timeline = Timeline([((5, 7, 0), "a"), ((8, 4, 0), "b")])
-    assert [timeline.at(v) for v in ((5, 6, 0), (8, 3, 9), (8, 4, 0), (9, 7, 4))] == list("aabb")
-    assert Timeline[str]().at((8, 0, 0)) is None
+    timeline = (((5, 7, 0), "a"), ((8, 4, 0), "b"))
+    assert [at(timeline, v) for v in ((5, 6, 0), (8, 3, 9), (8, 4, 0), (9, 7, 4))] == list("aabb")
+    assert at((), (8, 0, 0)) is None
 
 
 def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:

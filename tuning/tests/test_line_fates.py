@@ -134,7 +134,7 @@ innodb_max_dirty_pages_pct=100 | any | 8.4 | translated | innodb_max_dirty_pages
 innodb_flush_log_at_trx_commit=3 | mariadb | 8.4 | translated | innodb_flush_log_at_trx_commit=1
 thread_handling=pool-of-threads | mariadb | 8.4 | kept | -
 innodb_flush_method= | 5.7 | 8.4 | translated | innodb_flush_method=fsync
-join_buffer_size=1T | 8.0 | 5.7 | measured | join_buffer_size=1T
+join_buffer_size=1T | 8.0 | 5.7 | measured | join_buffer_size=1024G
 """
 
 

@@ -201,15 +201,6 @@ def test_the_pool_keeps_its_share_of_the_data(
     assert scaled(preset, data_mib * MIB, target)[0][POOL] == f"{pool_mib * MIB}"
 
 
-def test_below_1_gib_one_instance_and_one_cleaner_as_the_server_has_it() -> None:
-    names = (INSTANCES, "innodb_page_cleaners")
-    small, notes = scaled("whitepaper-3", 1000 * MIB)
-    assert [small[name] for name in names] == ["1", "1"]
-    assert {note.name for note in notes} == {POOL, *names}
-    large, _ = scaled("whitepaper-3", 50 * GIB)
-    assert [large[name] for name in names] == ["32", "32"]
-
-
 def test_nothing_else_is_scaled() -> None:
     for data in (100 * MIB, 1000 * GIB):
         assert scaled("whitepaper-2", data)[0][CAPACITY] == str(3 * GIB)

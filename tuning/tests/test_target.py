@@ -22,7 +22,7 @@ def test_every_release_in_scope_is_read() -> None:
     [
         ("mysql 5.5", "5.7, 8.0 to 8.4, 9.0 and later"),
         ("mysql 6.0", "5.7, 8.0 to 8.4, 9.0 and later"),
-        ("mysql 8.0.1000", "8.0 to 8.4"),
+        ("mysql 8.0.1000", "mysql, percona, mariadb"),
         ("percona 10.6", "8.0 to 8.4"),
         ("mariadb 8.0", "10.6 to 10.11, 11.0 to 11.8, 12.0 and later"),
         ("mysql 99999999999999999999", "5.7"),
