@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import timedelta
-from typing import Any
 
 from django.db import (
     Error,
@@ -25,11 +23,14 @@ from benchmarks.jobs.heartbeat import (
     TAKEN_AWAY,
     WORKER_DIED,
     WORKER_STOPPING,
-    Heartbeat,
+    Job,
+    RowT,
+    is_final,
+    stop_request,
 )
-from benchmarks.jobs.kinds import Job, JobKind, RowT, Values
+from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.locks import home_lock, measuring_alone, this_process
-from benchmarks.jobs.unstored import Unstored
+from benchmarks.jobs.unstored import Unstored, Values
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.orphans import none_left_behind
 
@@ -66,14 +67,14 @@ def store(
     """
     with transaction.atomic():
         kind.changes(row_id)
-        request = _stop_request(kind, row_id, claim, kind.ours)
+        request = stop_request(kind.rows.filter(kind.ours, pk=row_id, claimed_by=claim))
         if request is None or not (only is None or kind.rows.filter(only, pk=row_id).exists()):
             return False
         if request == CANCELLED:
             ending = kind.cancelled(kind.rows.get(pk=row_id))
         # The worker's own request ends with the job; the user's stays.
         values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
-        if _is_final(ending):
+        if is_final(ending):
             values["finished_at"] = Now()
         kind.write(row_id, values | ending)
         kind.changed(row_id)
@@ -104,7 +105,7 @@ def settle(kind: JobKind[RowT], result: Unstored) -> bool:
 
 def _settle_as_bug(kind: JobKind[RowT], result: Unstored, refused: Exception) -> bool:
     """Close the job as a bug and set its result aside, unless the database accepts nothing."""
-    bug = _bug(_without_nul(f"the result could not be stored: {refused}"))
+    bug = _bug(f"the result could not be stored: {refused}".replace("\0", ""))
     try:
         row = kind.rows.get(pk=result.row_id)
         store(kind, result.row_id, result.claim, kind.failed(row, bug))
@@ -146,69 +147,35 @@ def _host_takes(kind: JobKind[RowT]) -> Q:
     return Q(**{f"{kind.host}__{name}": value for name, value in takes.items()})
 
 
-def _stop_request(kind: JobKind[RowT], row_id: int, claim: str, held: Q) -> str | None:
-    """Return why a job should stop, "" for no reason; None if another process claimed the row.
-
-    The row is locked until the end of the transaction.
-    """
-    rows = kind.rows.filter(held, pk=row_id, claimed_by=claim)
-    return rows.select_for_update().values_list("stop_request", flat=True).first()
-
-
 def _do(kind: JobKind[RowT], row: RowT) -> None:
-    began = time.monotonic()
-    reported: Values = {}
-    kept: Values | None = None
-
-    def beat() -> str:
-        with transaction.atomic():
-            # First the row's lock, which may take time; then the time by the database's clock.
-            request = _stop_request(kind, row.pk, row.claimed_by, kind.running)
-            if request is not None:
-                kind.rows.filter(pk=row.pk).update(heartbeat_at=Now(), **reported)
-        return TAKEN_AWAY if request is None else request
-
-    def report(**columns: Any) -> None:
-        nonlocal reported
-        reported = reported | columns
-
-    def report_now(**columns: Any) -> None:
-        report(**columns)
-        pulse.soon()
-
-    def keep(ending: Values) -> None:
-        nonlocal kept
-        kept = ending
-        _result(kind, row, began, ending).write()
-
-    with Heartbeat(beat) as pulse:
+    mine = kind.rows.filter(kind.running, pk=row.pk, claimed_by=row.claimed_by)
+    with Job(kind.name, row, mine) as job:
         ended_us: BaseException | None = None
         try:
             with none_left_behind():
-                job = Job(row, report, report_now, pulse.should_stop, keep)
                 ending: Values | None = kind.work(job)
         except BaseException as trouble:
-            if kept is not None:
+            if job.kept is not None:
                 logger.exception("%s %s: its result was kept before this", kind.name, row.pk)
-            ending = kept or _ended_by(trouble, kind, row, pulse.stop_request)
+            ending = job.kept or _ended_by(trouble, kind, row, job.stop_request)
             ended_us = None if isinstance(trouble, Exception) else trouble
         if ending is not None:
-            _close(kind, _result(kind, row, began, ending))
+            _close(kind, job.result(ending))
         if ended_us is not None:
             raise ended_us
 
 
 def _ended_by(
-    trouble: BaseException, kind: JobKind[RowT], row: RowT, stop_request: str
+    trouble: BaseException, kind: JobKind[RowT], row: RowT, asked_to: str
 ) -> Values | None:
     """Return the ending for an exception; None if the job was taken away from us."""
     match trouble:
-        case RunFailed() if stop_request == TAKEN_AWAY:
+        case RunFailed() if asked_to == TAKEN_AWAY:
             logger.warning("%s %s was marked as lost meanwhile", kind.name, row.pk)
             return None
-        case RunFailed() if stop_request == WORKER_DIED:
+        case RunFailed() if asked_to == WORKER_DIED:
             return kind.lost(row, "the worker died")
-        case RunFailed() if stop_request:
+        case RunFailed() if asked_to:
             return kind.given_back(row, "the worker was stopped")
         case BenchmarkError():
             error: BenchmarkError = trouble
@@ -227,27 +194,6 @@ def _ended_by(
 
 def _bug(text: str) -> RunFailed:
     return RunFailed(Outcome.INTERNAL_ERROR, text)
-
-
-def _result(kind: JobKind[RowT], row: RowT, began: float, ending: Values) -> Unstored:
-    values: Values = _without_nul(ending)
-    if _is_final(ending) and row.heartbeat_at is not None:
-        # By the database's clock, like all times of the row, even if our clock was set.
-        values["finished_at"] = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
-    return Unstored(kind.name, row.pk, row.claimed_by, values)
-
-
-def _is_final(ending: Values) -> bool:
-    return ending.get("state", "running") != "running"
-
-
-def _without_nul(value: Any) -> Any:
-    """Remove NUL, which PostgreSQL refuses in text and JSON; a truncated log may contain it."""
-    if isinstance(value, dict):
-        return {_without_nul(key): _without_nul(held) for key, held in value.items()}
-    if isinstance(value, list):
-        return [_without_nul(held) for held in value]
-    return value.replace("\0", "") if isinstance(value, str) else value
 
 
 def _close(kind: JobKind[RowT], result: Unstored) -> None:

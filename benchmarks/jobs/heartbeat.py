@@ -1,20 +1,24 @@
-"""The row of a job while it runs: its heartbeat, and the requests that it should stop."""
+"""A running job: its heartbeat, what it reports, and the requests that it should stop."""
 
 from __future__ import annotations
 
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from django.conf import settings
-from django.db import Error, connections
+from django.db import Error, connections, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from benchmarks.models import JobState
+from benchmarks.jobs.unstored import Unstored, Values
+from benchmarks.models import JobRow, JobState
+
+RowT = TypeVar("RowT", bound=JobRow)
 
 logger = logging.getLogger(__name__)
 
@@ -97,26 +101,82 @@ class Repeated:
             connections.close_all()
 
 
-class Heartbeat(Repeated):
-    """Sends a heartbeat every second until the block ends, and says whether the job should stop.
+class Job(Repeated, Generic[RowT]):
+    """A running job, which sends its heartbeat every second until the block ends.
 
-    `beat` stores the heartbeat and returns the row's stop request ("" for none).
-    A Celery pool process outlives a killed worker: if our parent changes, we stop as well.
-    A user's request takes precedence over every other reason to stop, even an earlier one.
+    `mine` is the query for its row as long as that is ours.
     """
 
-    def __init__(self, beat: Callable[[], str]) -> None:
-        super().__init__(self._listen, settings.HEARTBEAT_SECONDS)
-        self._beat = beat
-        self._parent = os.getppid()
+    def __init__(self, kind: str, row: RowT, mine: QuerySet[RowT]) -> None:
+        super().__init__(self._beat, settings.HEARTBEAT_SECONDS)
+        self.row = row
+        self.kept: Values | None = None
         self.stop_request = ""
+        self._kind = kind
+        self._mine = mine
+        self._reported: Values = {}
+        self._began = time.monotonic()
+        self._parent = os.getppid()
+
+    def report(self, **columns: Any) -> None:
+        """Store these columns with the next heartbeat."""
+        self._reported = self._reported | columns
+
+    def report_now(self, **columns: Any) -> None:
+        """Store these columns at once; does not wait for the database."""
+        self.report(**columns)
+        self.soon()
 
     def should_stop(self) -> bool:
+        """Whether the job is to end early; a Celery pool process outlives a killed worker."""
         if not self.stop_request and os.getppid() != self._parent:
             self.stop_request = WORKER_DIED
         return bool(self.stop_request)
 
-    def _listen(self) -> None:
-        heard = self._beat()
+    def keep(self, ending: Values) -> None:
+        """Write to disk the ending that is stored if the job dies when only clean-up is left."""
+        self.kept = ending
+        self.result(ending).write()
+
+    def result(self, ending: Values) -> Unstored:
+        """Return the ending as it is stored, with its time if it is final."""
+        values: Values = _without_nul(ending)
+        if is_final(ending) and self.row.heartbeat_at is not None:
+            # By the database's clock, like all times of the row, even if our clock was set.
+            passed = timedelta(seconds=time.monotonic() - self._began)
+            values["finished_at"] = self.row.heartbeat_at + passed
+        return Unstored(self._kind, self.row.pk, self.row.claimed_by, values)
+
+    def _beat(self) -> None:
+        with transaction.atomic():
+            # First the row's lock, which may take time; then the time by the database's clock.
+            heard = stop_request(self._mine)
+            if heard is not None:
+                self._mine.update(heartbeat_at=Now(), **self._reported)
+        if heard is None:
+            heard = TAKEN_AWAY
+        # A user's request outweighs every other reason to stop, even an earlier one.
         if heard == CANCELLED or not self.stop_request:
             self.stop_request = heard
+
+
+def stop_request(rows: QuerySet[RowT]) -> str | None:
+    """Return why the job of a row should stop, "" for no reason; None if there is no such row.
+
+    The row is locked until the end of the transaction.
+    """
+    return rows.select_for_update().values_list("stop_request", flat=True).first()
+
+
+def is_final(ending: Values) -> bool:
+    """Whether an ending closes its row: it has a state, and that is not "running"."""
+    return ending.get("state", "running") != "running"
+
+
+def _without_nul(value: Any) -> Any:
+    """Remove NUL, which PostgreSQL refuses in text and JSON; a truncated log may contain it."""
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_without_nul(held) for held in value]
+    return value.replace("\0", "") if isinstance(value, str) else value

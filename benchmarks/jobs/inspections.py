@@ -10,7 +10,9 @@ from django.db.models import QuerySet
 from benchmarks.errors import BenchmarkError, about
 from benchmarks.inventory.device_lookup import DeviceSpec, find_device
 from benchmarks.inventory.inspection import inspect_here
-from benchmarks.jobs.kinds import Job, JobKind, Values, ended
+from benchmarks.jobs.heartbeat import Job
+from benchmarks.jobs.kinds import JobKind, ended
+from benchmarks.jobs.unstored import Values
 from benchmarks.models import Inspection
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 from celery import current_app
 from django.db.models import Q, QuerySet
@@ -14,32 +12,12 @@ from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.models import Host, JobRow
+from benchmarks.jobs.heartbeat import Job, RowT
+from benchmarks.jobs.unstored import Values
+from benchmarks.models import Host
 from benchmarks.outcomes import Outcome
 
 logger = logging.getLogger(__name__)
-
-RowT = TypeVar("RowT", bound=JobRow)
-
-#: Column to value; the values can be written as JSON. The ending of a job is such a dictionary:
-#: without a `state`, or with "running", the row goes on and gets no `finished_at`.
-Values = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Job(Generic[RowT]):
-    """A running job.
-
-    report: takes columns that are stored with the next heartbeat. report_now: stores them at once,
-        without waiting for the database. keep: takes the ending that is stored if the job dies
-        when only the clean-up is left.
-    """
-
-    row: RowT
-    report: Callable[..., None]
-    report_now: Callable[..., None]
-    should_stop: Callable[[], bool]
-    keep: Callable[[Values], None]
 
 
 class JobKind(ABC, Generic[RowT]):

@@ -22,9 +22,10 @@ from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Tar
 from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.jobs.heartbeat import Repeated, cancel_jobs, quiet
-from benchmarks.jobs.kinds import Values, wake
+from benchmarks.jobs.kinds import wake
 from benchmarks.jobs.loads import LoadKind, is_measured
 from benchmarks.jobs.presence import serving_hosts
+from benchmarks.jobs.unstored import Values
 from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, Host, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load.link import time_of_day_less_monotonic

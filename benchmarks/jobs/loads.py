@@ -13,8 +13,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from benchmarks.drivers.protocol import Driver
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
-from benchmarks.jobs.kinds import Job, JobKind, Values, ended
-from benchmarks.jobs.leftovers import LOAD_PREFIX
+from benchmarks.jobs.heartbeat import Job
+from benchmarks.jobs.kinds import JobKind, ended
+from benchmarks.jobs.unstored import Values
 from benchmarks.measurement.drive import called_off
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, LoadJob, Run
@@ -27,6 +28,8 @@ from benchmarks.servers.reach import own_address_towards
 from benchmarks.storage.reserve import ReserveWatch
 
 _LOOK_S = 0.3
+#: Prefix of the folders in which a load host's driver works, in the home.
+LOAD_PREFIX = "load-"
 
 
 def is_measured() -> Q:

@@ -6,7 +6,9 @@ from django.db.models import QuerySet
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.in_place import check_still_there
-from benchmarks.jobs.kinds import Job, JobKind, Values, ended
+from benchmarks.jobs.heartbeat import Job
+from benchmarks.jobs.kinds import JobKind, ended
+from benchmarks.jobs.unstored import Values
 from benchmarks.jobs.versions import code_commit
 from benchmarks.models import Probe
 from benchmarks.probe.jobs import Pattern

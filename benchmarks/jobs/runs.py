@@ -15,8 +15,10 @@ from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.in_place import unchanged_server
-from benchmarks.jobs.kinds import Job, JobKind, Values, ended
+from benchmarks.jobs.heartbeat import Job
+from benchmarks.jobs.kinds import JobKind, ended
 from benchmarks.jobs.load_host import RemoteDriver, take_load_host
+from benchmarks.jobs.unstored import Values
 from benchmarks.jobs.versions import code_commit
 from benchmarks.measurement.crash_test import crash_test
 from benchmarks.measurement.early_stop import CutRule

@@ -17,9 +17,12 @@ from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 
 from benchmarks.datasets.shared_folders import sync_directory, write_durably
-from benchmarks.jobs.kinds import Values
 
 logger = logging.getLogger(__name__)
+
+#: Column to value; the values can be written as JSON. The ending of a job is such a dictionary:
+#: without a `state`, or with "running", the row goes on and gets no `finished_at`.
+Values = dict[str, Any]
 
 _SUFFIX = ".json"
 _DRAFT = ".draft"

@@ -13,12 +13,14 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
 from benchmarks.inventory.inspection import refresh_space
+from benchmarks.jobs.heartbeat import Job
 from benchmarks.jobs.inspections import InspectionKind
-from benchmarks.jobs.kinds import Job, JobKind, Values, ended
+from benchmarks.jobs.kinds import JobKind, ended
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import CrashTestKind, RunKind
 from benchmarks.jobs.sweep import Sweeper
+from benchmarks.jobs.unstored import Values
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.models import Inspection, Run, RunState, Sample
 from tuning.models import Slot, SlotPurpose, Study

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, Exists, Q, When
 
-from benchmarks.jobs.heartbeat import CANCELLED
-from benchmarks.jobs.kinds import JobKind, RowT
+from benchmarks.jobs.heartbeat import CANCELLED, RowT
+from benchmarks.jobs.kinds import JobKind
 from benchmarks.models import Host, JobState, LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import ACTIVE_STUDY_STATES, EventKind, Slot, Study, StudyState

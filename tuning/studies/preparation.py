@@ -17,7 +17,9 @@ from benchmarks.datasets.source import source_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.inventory.inspection import refresh_space
-from benchmarks.jobs.kinds import Job, JobKind, Values
+from benchmarks.jobs.heartbeat import Job
+from benchmarks.jobs.kinds import JobKind
+from benchmarks.jobs.unstored import Values
 from benchmarks.models import RunState, Server
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmarks.errors import RunFailed
-from benchmarks.jobs.leftovers import clear_leftovers
+from benchmarks.jobs.sweep import clear_leftovers
 from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState
