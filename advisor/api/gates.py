@@ -13,8 +13,7 @@ from advisor.api.once import Key, create_once
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import studies as schemas
 from tuning.creation import gates as services
-from tuning.export.gate_files import GateFacts, junit_xml, markdown_summary
-from tuning.gate_facts import gate_facts, gates
+from tuning.gate_facts import GateFacts, gate_facts, gates, junit_xml, markdown_summary
 from tuning.models import Study
 from tuning.requests.gate import GateRequest
 

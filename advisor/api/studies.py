@@ -141,12 +141,6 @@ class ExportBody(Body):
         description="Your current my.cnf, for `cnf`, `diff` and the rollback; by default the file "
         "that the recommendation came from. Without either `diff` is refused.",
     )
-    lines: Literal["reduced", "all"] = Field(
-        "reduced", description="all: also the winner's lines that contribute nothing measurable."
-    )
-    as_measured: bool = Field(
-        False, description="Sizes of a scale model are not those of the real server."
-    )
 
 
 @router.post("recommendations/{int:pk}/export/", url_name="export")
@@ -157,8 +151,6 @@ def export_recommendation(request: HttpRequest, pk: int, body: ExportBody) -> Ht
         format=body.format,
         acknowledged=body.acknowledge,
         current=None if current is None else current.encode(),
-        as_measured=body.as_measured,
-        keeps_lines=body.lines == "all",
     )
     return _file(request, pk, wanted)
 

@@ -36,7 +36,7 @@ class DeviceLine:
 
 @dataclass(frozen=True)
 class BySetting:
-    """A chart. axis: the title of y. setting: the quantity on x. scale: from figures to axis.
+    """A chart. axis: the title of y. scale: from figures to axis.
 
     published: by name a line of published figures.
     """
@@ -46,7 +46,6 @@ class BySetting:
     lines: Sequence[DeviceLine]
     published: Mapping[str, Mapping[int, float | None]]
     scale: float = 1.0
-    setting: str = "connections"
 
 
 def by_setting_figure(series: BySetting) -> Figure | None:
@@ -69,7 +68,7 @@ def by_setting_figure(series: BySetting) -> Figure | None:
             legendrank=2000,
             line={"color": GREY, "width": 1.5, "dash": dash},
             marker={"color": GREY, "size": 7, "symbol": symbol},
-            hovertemplate=f"{title}<br>{series.setting}: %{{x}}<br>%{{y:,.4~g}} {series.unit}"
+            hovertemplate=f"{title}<br>connections: %{{x}}<br>%{{y:,.4~g}} {series.unit}"
             "<br>not measured here<extra></extra>",
         )
     for line in series.lines:
@@ -79,7 +78,7 @@ def by_setting_figure(series: BySetting) -> Figure | None:
     texts = [f"{number:,}" for number in ticks]
     figure.update_axes("x", type="log", tickvals=ticks, ticktext=texts)
     y_axis(figure, series.axis, [value for trace in figure.data for value in trace["y"]])
-    return lay_out(figure, 340 + 30 * len(series.published), x=series.setting)
+    return lay_out(figure, 340 + 30 * len(series.published), x="connections")
 
 
 def _add_device(figure: Figure, series: BySetting, line: DeviceLine) -> None:
@@ -101,7 +100,7 @@ def _add_device(figure: Figure, series: BySetting, line: DeviceLine) -> None:
         },
         customdata=[_hover_text(found, series) for _, found in points],
         hovertemplate=(
-            f"{plain(line.name)}<br>{series.setting}: %{{x}}<br>%{{customdata}}<extra></extra>"
+            f"{plain(line.name)}<br>connections: %{{x}}<br>%{{customdata}}<extra></extra>"
         ),
     )
 

@@ -98,16 +98,6 @@ def _add_answer(group: Any) -> None:
         help="accept the risk and write recommendations down to this class",
     )
     group.add_argument(
-        "--keep-lines",
-        action="store_true",
-        help="write the winner with all its lines, also those that contribute nothing measurable",
-    )
-    group.add_argument(
-        "--as-measured",
-        action="store_true",
-        help="do not size the files of a scale model back to the real server",
-    )
-    group.add_argument(
         "--output",
         type=output_file,
         metavar="my.cnf",
@@ -138,8 +128,6 @@ def read_options(options: dict[str, Any], hosts: list[str]) -> StudyRequest | Gr
     several = len(hosts) > 1
     if options["show_space"] and several:
         raise BadRequest("--show-space can be used with one --host only")
-    if options["as_measured"] and not (options["data_size"] or options["memory"]):
-        raise BadRequest("--as-measured can be used with --data-size and --memory only")
     search = given(SearchRequest, options)
     searches = bool(search) or options["search"] or options["show_space"]
     content = given(StudyRequest, options | {"host": None, "search": None}) | {

@@ -22,11 +22,11 @@ from tuning.catalogue.target import ServerTraits
 from tuning.comparison.devices import Cell
 from tuning.errors import UnknownTemplate
 from tuning.models import DurabilityClass
-from tuning.results.gate_sentences import percent_text
-from tuning.results.quality import NAMES
+from tuning.results.conditions import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
+from tuning.statistics.gate import percent_text
 from tuning.statistics.ratios import Spread
 from tuning.study_templates.loader import load_template
 

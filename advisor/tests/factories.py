@@ -49,8 +49,7 @@ from tuning.requests.gate import GateRequest, GateSide
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.answer import store_recommendations
-from tuning.results.board import Board
-from tuning.results.boards import boards_of
+from tuning.results.boards import Board, boards_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study

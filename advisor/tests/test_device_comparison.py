@@ -11,7 +11,6 @@ from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Host, Run, RunState, Workload
 from tuning.comparison.devices import DeviceComparison, compare
-from tuning.comparison.io_capacity import io_capacity_sweep
 from tuning.comparison.run_sets import chosen_run_set, labels, run_sets
 from tuning.models import (
     Candidate,
@@ -167,27 +166,6 @@ def test_of_what_no_study_recommends_a_single_lucky_run_is_not_the_best() -> Non
     assert cell(the_comparison(), device).config == "server-default"
     runs_of(device).filter(Q(slot__block=1) | Q(slot__replicate=1)).update(state=RunState.QUEUED)
     assert cell(the_comparison(), device).config == "whitepaper-a", "all have one"
-
-
-def test_a_config_that_failed_once_is_not_the_best() -> None:
-    device = measured_on(SATA)
-    runs_of(
-        device, workload__connections=8, slot__candidate__name="whitepaper-a", slot__block=1
-    ).update(state=RunState.CRASHED)
-    comparison = the_comparison()
-    assert cell(comparison, device, 8).config == "server-default"
-    assert cell(comparison, device, 16).config == "whitepaper-a"
-
-
-def test_a_config_whose_run_was_measured_again_on_a_disk_with_room_can_be_the_best() -> None:
-    device = measured_on(SATA, connections=[8])
-    run = runs_of(device, slot__candidate__name="whitepaper-a", slot__block=1).get()
-    again = Run.objects.get(pk=run.pk)
-    again.pk, again.retry_of = None, run
-    again.save(force_insert=True)
-    Slot.objects.filter(run=run).update(run=again)
-    Run.objects.filter(pk=run.pk).update(state=RunState.DISK_FULL, throughput=None)
-    assert cell(the_comparison(), device).config == "whitepaper-a"
 
 
 def test_only_durability_d0_can_be_best() -> None:
@@ -361,44 +339,6 @@ def test_times_and_sizes_distinguish_run_sets_and_the_default_has_two_devices() 
     assert chosen_run_set([newest, older], newest.key) is newest
     assert chosen_run_set([newest], "unknown") is newest
     assert chosen_run_set([], "") is None
-
-
-def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
-    names = ("server-default", "whitepaper-1", "whitepaper-2", "whitepaper-a")
-    sata = measured_on(SATA, names=names)
-    nvme = measured_on(NVME, names=names[:3], connections=[8])
-    alone = measured_on(HDD, names=names[:2])
-    comparison = the_comparison()
-    sweep = factories.sure(io_capacity_sweep(comparison, 8))
-    assert sweep.connections == 8
-    assert {device: list(line) for device, line in sweep.throughput.items()} == {
-        sata.pk: [1000, 2000, 3000],
-        nvme.pk: [1000, 2000],
-    }
-    assert alone.pk not in sweep.throughput, "one value is no sweep"
-    assert sweep.throughput[sata.pk][3000].runs == 2
-    other = factories.sure(io_capacity_sweep(comparison, 7))
-    assert other.connections == 8, "where most was measured"
-    config = Candidate.objects.filter(name="whitepaper-2").latest("pk").config
-    config.knobs = config.knobs | {"innodb_flush_method": "fsync"}
-    config.save()
-    sweep = factories.sure(io_capacity_sweep(the_comparison(), 16))
-    assert list(sweep.throughput[sata.pk]) == [1000, 3000]
-    assert nvme.pk not in sweep.throughput
-
-
-def test_a_sweep_of_io_capacity_is_of_the_devices_that_are_compared() -> None:
-    names = ("server-default", "whitepaper-1", "whitepaper-a")
-    sata, nvme = measured_on(SATA, names=names), measured_on(NVME, names=names)
-    for device in (sata, nvme):
-        for run in runs_of(device, slot__block=1):
-            run.pk, run.state = None, RunState.NO_START
-            run.save()
-        if device == sata:
-            assert the_comparison().devices == [nvme], "each of its configs has failed"
-            sweep = factories.sure(io_capacity_sweep(the_comparison(), 8))
-            assert set(sweep.throughput) == {nvme.pk}
-    assert io_capacity_sweep(the_comparison(), 8) is None
 
 
 def test_without_a_common_number_of_connections_the_kind_decides() -> None:

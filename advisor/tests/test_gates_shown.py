@@ -24,12 +24,7 @@ from advisor.tests.test_api_studies import client_of
 from benchmarks.models import Run
 from tuning.comparison.history import gate_history, recent_candidates
 from tuning.creation.gates import create_gate
-from tuning.export.gate_files import (
-    GateFacts,
-    junit_xml,
-    markdown_summary,
-)
-from tuning.gate_facts import gate_facts
+from tuning.gate_facts import GateFacts, gate_facts, junit_xml, markdown_summary
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
 from tuning.results.document import Gate
@@ -287,7 +282,6 @@ def test_files_keep_what_users_typed_as_text() -> None:
     limit = {
         "metric": "p95_ms",
         "limit": "p95 at most +5 %",
-        "allowed_percent": 5.0,
         "candidate": None,
         "baseline": None,
         "verdict": "undecided",
@@ -296,7 +290,6 @@ def test_files_keep_what_users_typed_as_text() -> None:
         "high_percent": 9.0,
         "pairs": 5,
         "pairs_to_decide": 40,
-        "minutes_to_decide": None,
     }
     facts = GateFacts(
         7,

@@ -17,8 +17,7 @@ from advisor.tests import factories
 from advisor.tests.drawn import as_plotly, words
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
-from tuning.results.board import Board
-from tuning.results.boards import boards_of
+from tuning.results.boards import Board, boards_of
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric

@@ -17,7 +17,6 @@ from tuning.scale_model.sizes import GB, MB
 pytestmark = pytest.mark.django_db
 MIB, GIB = 1024**2, 1024**3
 MODEL = ScaleModel(200 * GB, 48 * GB, 10, 558 * MB)
-BLANK = {"format": "cnf", "target": "", "current": ""}
 
 
 @pytest.fixture
@@ -39,9 +38,7 @@ def page_of(client: Client, found: Recommendation) -> str:
     return html.unescape(client.get(f"/studies/{found.study_id}/").content.decode())
 
 
-def test_the_page_shows_both_values_and_offers_the_file_as_measured(
-    admin_client: Client, modelled: Recommendation
-) -> None:
+def test_the_page_shows_both_values(admin_client: Client, modelled: Recommendation) -> None:
     text = page_of(admin_client, modelled)
     answer = text[text.index('id="study-verdict"') : text.index('id="study-recommendations"')]
     assert re.search(r"innodb_buffer_pool_size</th>\s*<td[^>]*><strong>31G</strong>", answer)
@@ -49,12 +46,8 @@ def test_the_page_shows_both_values_and_offers_the_file_as_measured(
     assert "innodb_buffer_pool_size = 160M" not in admin_client.get("/").content.decode()
     assert text.count(MODEL.sentence) >= 2, "in the card and with the study's design"
     assert "innodb_buffer_pool_size = 31G" in text
-    where = reverse("study-export", args=[modelled.study_id, modelled.pk])
-    small = admin_client.post(where, BLANK | {"as_measured": "on"}).content.decode()
-    assert "innodb_buffer_pool_size = 160M" in small
     where = reverse("study-my-cnf", args=[modelled.study_id, modelled.pk])
     assert "= 31G" in admin_client.get(where).content.decode()
-    assert "= 160M" in admin_client.get(f"{where}?as_measured=1").content.decode()
 
 
 def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client) -> None:
@@ -65,6 +58,5 @@ def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client)
     text = page_of(admin_client, found)
     assert "24 GB of memory for" in text
     assert "times the data" in text
-    assert "as_measured" not in text
     where = reverse("study-my-cnf", args=[found.study_id, found.pk])
     assert ". 24 GB of memory for" in admin_client.get(where).content.decode()

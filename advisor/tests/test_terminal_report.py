@@ -8,7 +8,6 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
-from tuning.recommendations import StudyFiles
 from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
@@ -58,8 +57,7 @@ def test_tpmp_is_said_of_tpcc_alone() -> None:
     document = document_of(study)
     [facts] = document.workloads
     assert (facts.kind, facts.unit) == ("oltp_read_write", "transactions/min")
-    [(_, found)] = document.recommendations
-    assert not StudyFiles.of(document).facts(found.id).can_be_scaled
+    assert "your own data size" not in document.answers[0].next_step
 
 
 def test_classes_have_tables_and_verdicts_of_their_own() -> None:

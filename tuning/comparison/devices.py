@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.models import Config, Device, Host, Run, Server
+from benchmarks.models import Config, Device, Host
 from tuning.comparison.measured import RankedRun
 from tuning.comparison.run_sets import RunSet
 from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.results.document import short_names
 from tuning.results.series import middle_run
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
-from tuning.strategy.racing import FAULTS
 
 BEST = "best"
 _WITH_DATA = ".logs-with-data"
@@ -32,10 +31,6 @@ class ConfigKey(NamedTuple):
 
     config_id: int
     logs_with_data: bool
-
-
-#: By place and config the runs that count, oldest first.
-Measured = Mapping[Place, Mapping[ConfigKey, Sequence[RankedRun]]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,6 @@ class Cell:
     is_recommended: whether a study recommends that config for that device and workload.
     """
 
-    config_key: ConfigKey
     config: str
     durability: DurabilityClass
     is_recommended: bool
@@ -89,7 +83,6 @@ class DeviceComparison:
     choice: ConfigChoice | None
     choices: list[ConfigChoice]
     left_out: int
-    measured: Measured = field(repr=False)
 
     @property
     def pairs(self) -> list[tuple[Device, Device]]:
@@ -101,9 +94,12 @@ class DeviceComparison:
 
     def ratios(self, connections: int) -> list[Ratio | None]:
         """Return the ratios of throughput, one for each of the pairs."""
-        cells = {device.pk: self.cell(device, connections) for device in self.devices}
-        throughputs = {pk: cell.throughput if cell else None for pk, cell in cells.items()}
-        return [ratio(throughputs[slow.pk], throughputs[fast.pk]) for slow, fast in self.pairs]
+
+        def throughput(device: Device) -> Spread | None:
+            cell = self.cell(device, connections)
+            return cell.throughput if cell else None
+
+        return [ratio(throughput(slow), throughput(fast)) for slow, fast in self.pairs]
 
     @property
     def usual_connections(self) -> int | None:
@@ -119,7 +115,7 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
 
     "Best" is, for each device and number of connections, the config with the highest median
     throughput among those that a study recommends; if there are none, among those with at least
-    two runs; else among all. Only configs of durability D0 that never failed there.
+    two runs; else among all. Only configs of durability D0.
     """
     runs = _of_one_setup(run_set.runs)
     measured: dict[Place, dict[ConfigKey, list[RankedRun]]] = defaultdict(
@@ -127,16 +123,19 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     )
     for run in runs:
         measured[_place(run)][_key(run)].append(run)
-    names = _names(runs)
-    choices = _choices(runs, names)
-    choice = next((one for one in choices if one.token == token), None)
-    recommended, failed = _recommended(run_set), _failed(run_set)
+    choices = _choices(runs)
+    choice = next((one for one in choices.values() if one.token == token), None)
+    recommended = _recommended(run_set)
     cells = {}
     for at, there in measured.items():
-        asked = [key for key in there if choice and key == choice.config_key]
+        asked: Collection[ConfigKey] = [choice.config_key] if choice else ()
         if choice is None:
-            asked = _best_among(there, recommended[at], failed[at])
-        found = [_cell(key, names[key], there[key], key in recommended[at]) for key in asked]
+            asked = _best_among(there, recommended[at])
+        found = [
+            _cell(choices[key], there[key], key in recommended[at])
+            for key in asked
+            if key in there
+        ]
         if found:
             cells[at] = max(found, key=lambda cell: cell.throughput.median)
     compared = Device.objects.filter(pk__in={device for device, _ in cells})
@@ -149,9 +148,8 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
         connections=connections,
         cells=cells,
         choice=choice,
-        choices=choices,
+        choices=sorted(choices.values(), key=lambda one: (-one.devices, one.durability, one.name)),
         left_out=len(run_set.runs) - len(runs),
-        measured=measured,
     )
 
 
@@ -175,34 +173,24 @@ def _of_one_setup(runs: Iterable[RankedRun]) -> list[RankedRun]:
     return [run for there in usual for run in there]
 
 
-def _names(runs: Iterable[RankedRun]) -> dict[ConfigKey, str]:
-    """Return a name per config: the one with the most runs, in a tie the shortest."""
-    names: dict[ConfigKey, Counter[str]] = defaultdict(Counter)
-    for run in runs:
-        names[_key(run)][run.candidate] += 1
-    return {
-        key: min(count, key=lambda name: (-count[name], len(name), name))
-        for key, count in names.items()
-    }
-
-
-def _choices(runs: Iterable[RankedRun], names: Mapping[ConfigKey, str]) -> list[ConfigChoice]:
+def _choices(runs: Iterable[RankedRun]) -> dict[ConfigKey, ConfigChoice]:
+    """Return the measured configs; each has its most frequent name, in a tie the shortest."""
     of_config: dict[ConfigKey, list[RankedRun]] = defaultdict(list)
     for run in runs:
         of_config[_key(run)].append(run)
     configs = Config.objects.filter(pk__in={key.config_id for key in of_config})
     hashes = dict(configs.values_list("pk", "hash"))
-    found = [
-        ConfigChoice(
+    found = {}
+    for key, there in of_config.items():
+        names = Counter(run.candidate for run in there)
+        found[key] = ConfigChoice(
             config_key=key,
             token=hashes[key.config_id][:12] + (_WITH_DATA if key.logs_with_data else ""),
-            name=names[key],
+            name=min(names, key=lambda name: (-names[name], len(name), name)),
             durability=_durability(there),
             devices=len({run.device_id for run in there}),
         )
-        for key, there in of_config.items()
-    ]
-    return sorted(found, key=lambda one: (-one.devices, one.durability, one.name))
+    return found
 
 
 def _durability(runs: Iterable[RankedRun]) -> DurabilityClass:
@@ -227,49 +215,22 @@ def _recommended(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     return found
 
 
-def _failed(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
-    """Return configs with a failed run that may be their fault: never the best, however fast.
-
-    A run that was measured again, because the disk was full, is none of these.
-    """
-    servers = Server.objects.filter(pk__in={run.server_id for run in run_set.runs})
-    rows = Run.objects.filter(
-        host__in=run_set.hosts,
-        state__in=FAULTS,
-        retries=None,
-        server__digest__in=servers.values("digest"),
-        workload__driver=run_set.workload.driver,
-        **{f"workload__{name}": value for name, value in run_set.workload.sizes.items()},
-    ).values_list("device_id", "workload__connections", "config_id", "logs_with_data")
-    found: dict[Place, set[ConfigKey]] = defaultdict(set)
-    for device, connections, config, with_data in rows:
-        found[device, connections].add(ConfigKey(config, with_data))
-    return found
-
-
 def _best_among(
-    there: Mapping[ConfigKey, Sequence[RankedRun]],
-    recommended: Collection[ConfigKey],
-    failed: Collection[ConfigKey],
+    there: Mapping[ConfigKey, Sequence[RankedRun]], recommended: Collection[ConfigKey]
 ) -> list[ConfigKey]:
     """Return the configs of a place that may be its best, as `compare` defines it."""
-    fit = [
-        key
-        for key, runs in there.items()
-        if key not in failed and _durability(runs) == DurabilityClass.D0
-    ]
+    fit = [key for key, runs in there.items() if _durability(runs) == DurabilityClass.D0]
     # A single run may be lucky, and the best of many single runs probably is.
     often = [key for key in fit if len(there[key]) > 1]
     return [key for key in fit if key in recommended] or often or fit
 
 
-def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: bool) -> Cell:
+def _cell(choice: ConfigChoice, runs: Sequence[RankedRun], is_recommended: bool) -> Cell:
     throughput = spread(run.throughput for run in runs)
     if throughput is None:
         raise ValueError("a config that was measured has a run")
     return Cell(
-        config_key=key,
-        config=name,
+        config=choice.name,
         durability=_durability(runs),
         is_recommended=is_recommended,
         middle_run=middle_run({run.id: run.throughput for run in runs}),

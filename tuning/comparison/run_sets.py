@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from django.db.models.fields.json import KT
 
@@ -75,6 +75,32 @@ class RunSet:
         return ", ".join(parts)
 
 
+class _Alike(NamedTuple):
+    """Runs with one comparability key, oldest first."""
+
+    host: Host
+    server: Server
+    workload: Workload
+    facts: Mapping[str, str]
+    runs: list[RankedRun]
+
+    @property
+    def load(self) -> list[Any]:
+        times = self.workload.warmup_s, self.workload.measure_s
+        return [self.workload.driver, *self.workload.sizes.values(), *times]
+
+    @property
+    def on_its_host(self) -> Any:
+        """What runs of one host must have in common."""
+        return [self.host.pk, self.server.digest, *self.load], self.facts
+
+    @property
+    def on_any_host(self) -> Any:
+        """What runs of several hosts must have in common."""
+        facts = {name: text for name, text in self.facts.items() if name not in OF_THE_HOST}
+        return [self.server.flavour, self.server.version, *self.load], facts
+
+
 def run_sets() -> list[RunSet]:
     """Return all run sets, newest first."""
     alike: dict[tuple[int, int, int, str], list[RankedRun]] = defaultdict(list)
@@ -85,29 +111,43 @@ def run_sets() -> list[RunSet]:
     driven = Workload.objects.select_related("load_host")
     workloads = driven.in_bulk({workload for _, _, workload, _ in alike})
     facts = _facts_by_key({key: runs[-1].id for (_, _, _, key), runs in alike.items()})
-    together: dict[str, list[RankedRun]] = defaultdict(list)
-    for (host, server, workload, key), runs in alike.items():
-        known = dict(facts[key])
-        load = *_load(workloads[workload]), known.pop("driver_version")
-        together[_hash([[host, servers[server].digest, *load], known])] += runs
-    found = []
-    for key, runs in together.items():
-        runs.sort(key=lambda run: run.id)
-        last = runs[-1]
-        found.append(
-            RunSet(
-                key=key,
-                hosts=(hosts[last.host_id],),
-                server=servers[last.server_id],
-                workload=workloads[last.workload_id],
-                facts=facts[last.comparability_key],
-                differing={},
-                runs=runs,
-            )
-        )
+    parts = [
+        _Alike(hosts[host], servers[server], workloads[workload], facts[key], runs)
+        for (host, server, workload, key), runs in alike.items()
+    ]
+    found = _joined(parts, lambda one: one.on_its_host)
+    found += [one for one in _joined(parts, lambda one: one.on_any_host) if len(one.hosts) > 1]
     # A run set of one host comes before one of several hosts with the same newest run.
-    found += _over_several_hosts(found)
     return sorted(found, key=lambda one: (-one.newest, len(one.hosts)))
+
+
+def _joined(parts: Iterable[_Alike], in_common: Callable[[_Alike], Any]) -> list[RunSet]:
+    together: dict[str, list[_Alike]] = defaultdict(list)
+    for one in parts:
+        text = json.dumps(in_common(one), sort_keys=True)
+        together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(one)
+    return [_run_set(key, alike) for key, alike in together.items()]
+
+
+def _run_set(key: str, parts: Sequence[_Alike]) -> RunSet:
+    last = max(parts, key=lambda one: one.runs[-1].id)
+    hosts = {one.host.name: one.host for one in parts}
+    differing = {}
+    for name in sorted({name for one in parts for name in one.facts}):
+        texts: dict[str, set[str]] = defaultdict(set)
+        for one in parts:
+            texts[one.host.name].add(one.facts.get(name, ""))
+        if len({text for there in texts.values() for text in there}) > 1:
+            differing[name] = {host: ", ".join(sorted(texts[host])) for host in sorted(hosts)}
+    return RunSet(
+        key=key,
+        hosts=tuple(hosts[name] for name in sorted(hosts)),
+        server=last.server,
+        workload=last.workload,
+        facts={name: text for name, text in last.facts.items() if name not in differing},
+        differing=differing,
+        runs=sorted((run for one in parts for run in one.runs), key=lambda run: run.id),
+    )
 
 
 def chosen_run_set(
@@ -138,49 +178,6 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
         ]
         found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
     return found_labels
-
-
-def _load(workload: Workload) -> list[Any]:
-    times = workload.warmup_s, workload.measure_s
-    return [workload.driver, *workload.sizes.values(), *times]
-
-
-def _hash(what: object) -> str:
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
-    """Join the run sets of different hosts that were measured alike."""
-    alike = defaultdict(list)
-    for one in found:
-        facts = {name: text for name, text in one.facts.items() if name not in OF_THE_HOST}
-        traits = one.server.flavour, one.server.version, *_load(one.workload)
-        alike[_hash([traits, facts])].append(one)
-    return [
-        _joined(key, parts)
-        for key, parts in alike.items()
-        if len({one.hosts[0].pk for one in parts}) > 1
-    ]
-
-
-def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
-    last = max(parts, key=lambda one: one.newest)
-    hosts = {one.hosts[0].name: one.hosts[0] for one in parts}
-    differing = {}
-    for name in sorted({name for one in parts for name in one.facts}):
-        texts: dict[str, set[str]] = defaultdict(set)
-        for one in parts:
-            texts[one.hosts[0].name].add(one.facts.get(name, ""))
-        if len({text for there in texts.values() for text in there}) > 1:
-            differing[name] = {host: ", ".join(sorted(texts[host])) for host in sorted(hosts)}
-    return replace(
-        last,
-        key=key,
-        hosts=tuple(hosts[name] for name in sorted(hosts)),
-        facts={name: text for name, text in last.facts.items() if name not in differing},
-        differing=differing,
-        runs=sorted((run for one in parts for run in one.runs), key=lambda run: run.id),
-    )
 
 
 def _facts_by_key(examples: Mapping[str, int]) -> dict[str, dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 
 from benchmarks.measurement.fingerprint import comparable_facts, fact_name
@@ -13,7 +13,6 @@ from tuning.comparison.sides import Block, Side
 from tuning.configs.readback import effective_values
 from tuning.results.document import Ranking
 from tuning.statistics.compare import ALPHA
-from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.ratios import mean_interval, ratio_of
 from tuning.stored_documents import document_of
@@ -92,16 +91,18 @@ def lay_side_by_side(sides: Sequence[Side]) -> SideBySide:
     better = dict(FIGURES)
     if any(run.debt_grew for side in sides for run in side.runs):
         better[_WRITTEN] = None  # some wrote their pages after the measurement
-    figures = {
-        name: [
-            _figure(sides, index, name, more_is_better, rankings.get(name), not differs)
-            for index in range(len(sides))
-        ]
-        for name, more_is_better in better.items()
-    }
-    known = {name: found for name, found in figures.items() if any(found)}
+    figures = {}
+    for name, more_is_better in better.items():
+        line = [_figure(_values(side, name)) for side in sides]
+        if not differs:
+            line[1:] = [
+                _compared(found, sides, index, name, more_is_better, rankings.get(name))
+                for index, found in enumerate(line[1:], 1)
+            ]
+        if any(line):
+            figures[name] = line
     knobs, same = _knobs(sides, {pk: variables for pk, (variables, _) in read.items()})
-    return SideBySide(list(sides), known, knobs, same, differs)
+    return SideBySide(list(sides), figures, knobs, same, differs)
 
 
 _READ = "variables", "fingerprint"
@@ -114,52 +115,45 @@ def _rankings(sides: Sequence[Side]) -> Mapping[str, Ranking]:
     Their changes are those of the study's own page. Any other sides are compared afresh.
     """
     first = sides[0]
-    if not (first.is_candidate and first.candidate.is_baseline and len(sides) > 1):
+    if not first.candidate.is_baseline or not all(
+        one.is_candidate and one.study == first.study and one.place == first.place for one in sides
+    ):
         return {}
-    place = first.middle.device_id, first.middle.workload_id
-    for side in sides:
-        its = side.middle.device_id, side.middle.workload_id
-        if not side.is_candidate or side.study != first.study or its != place:
-            return {}
     for board in document_of(first.study).boards:
-        if board.place == place and all(board.row(side.candidate.pk) for side in sides):
-            columns = {
-                "throughput": Metric.THROUGHPUT,
-                "p95_ms": Metric.P95,
-                "server_path_length": Metric.SERVER_PATH_LENGTH,
-            }
-            return {name: board.rankings[metric] for name, metric in columns.items()}
+        if board.place == first.place and all(board.row(one.candidate.pk) for one in sides):
+            return {metric.value: ranking for metric, ranking in board.rankings.items()}
     return {}
 
 
-def _figure(
+def _figure(values: Mapping[int, float]) -> Figure | None:
+    if not values:
+        return None
+    known = list(values.values())
+    return Figure(median(known), len(known), mean_interval(known) if min(known) > 0 else None)
+
+
+def _compared(
+    found: Figure | None,
     sides: Sequence[Side],
     index: int,
     name: str,
     more_is_better: bool | None,
     ranking: Ranking | None,
-    is_comparable: bool,
 ) -> Figure | None:
-    first, values = _values(sides[0], name), _values(sides[index], name)
-    if not values:
-        return None
-    known = list(values.values())
-    is_positive = min(known) > 0
-    middle, interval = median(known), mean_interval(known) if is_positive else None
+    """Return the figure of a side with its change to the first one."""
     standing = ranking.standing(sides[index].candidate.pk) if ranking else None
-    if index and standing is not None:
+    if found is not None and standing is not None:
         better = True if standing.better else False if standing.worse else None
-        return Figure(middle, len(known), interval, standing.estimate, better)
-    if not (index and is_comparable and is_positive and first and min(first.values()) > 0):
-        return Figure(middle, len(known), interval)
+        return replace(found, change=standing.estimate, better=better)
+    first, values = _values(sides[0], name), _values(sides[index], name)
+    if found is None or not first or min(*first.values(), *values.values()) <= 0:
+        return found
     blocks = _by_block(sides[0], first), _by_block(sides[index], values)
-    compared = ratio_of(*blocks, ALPHA / (len(sides) - 1))
-    if compared is None:
-        return Figure(middle, len(known), interval)
+    change = ratio_of(*blocks, ALPHA / (len(sides) - 1))
     better = None
-    if more_is_better is not None and compared.excludes_no_change:
-        better = (compared.ratio > 1) == more_is_better
-    return Figure(middle, len(known), interval, compared, better)
+    if change is not None and more_is_better is not None and change.excludes_no_change:
+        better = (change.ratio > 1) == more_is_better
+    return replace(found, change=change, better=better)
 
 
 def _values(side: Side, name: str) -> dict[int, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from benchmarks.counted import counted
 from benchmarks.models import Run
@@ -24,7 +24,6 @@ MAX_SIDES: Final = 8
 _TOKEN = re.compile(r"(run|candidate|config|study)-(\d{1,18})(?:-(\d{1,18})-(\d{1,18}))?")
 # A config that was measured for years is shown by its newest runs.
 _MAX_RUNS = 200
-
 # Long columns by which nothing is compared.
 _HEAVY = (
     *(f"run__{name}" for name in (*BULKY, "live", "disturbances", "load_side")),
@@ -43,7 +42,8 @@ class Side:
     """One column: successful runs that are comparable among themselves.
 
     token: its name in links. about: where it was measured, in words. block_of: by id of a run.
-    left_out: runs that are not comparable with most of the side.
+    is_candidate: whether its runs are those by which one study ranks one candidate. left_out: runs
+    that are not comparable with most of the side.
     """
 
     token: str
@@ -53,16 +53,12 @@ class Side:
     block_of: Mapping[int, Block]
     candidate: Candidate
     study: Study
-    left_out: int = 0
+    is_candidate: bool
+    left_out: int
 
     @property
     def knobs(self) -> dict[str, str]:
         return {name: str(value) for name, value in self.candidate.config.knobs.items()}
-
-    @property
-    def is_candidate(self) -> bool:
-        """Whether its runs are those by which one study ranks one candidate."""
-        return self.token.startswith("candidate")
 
     @property
     def price(self) -> Price:
@@ -75,6 +71,11 @@ class Side:
         """The run nearest to its median throughput, which stands for it in charts over time."""
         by_key = {run.pk: run for run in self.runs}
         return by_key[middle_run({pk: run.throughput or 0.0 for pk, run in by_key.items()})]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Primary keys of the device and the workload."""
+        return self.middle.device_id, self.middle.workload_id
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,7 @@ def find_sides(tokens: Iterable[str]) -> Found:
             missing.append((token[:60], "not a name of a run, candidate, config or study"))
             continue
         kind, pk = named[1], int(named[2])
-        found = _sides(kind, pk)
-        if named[3]:
-            found = [side for side in found if side.token == token]
+        found = [side for side in _sides(kind, pk) if not named[3] or side.token == token]
         if not found:
             missing.append((_name(kind, pk) or token, "has no successful run"))
         sides |= {side.token: side for side in found}
@@ -128,35 +127,35 @@ def _slots(kind: str, pk: int) -> QuerySet[Slot]:
 
     A study stands for what it recommends, before that for its baseline.
     """
-    if kind == "run":
-        return measured_slots().filter(run=pk)
-    if kind != "study":
-        which = Q(candidate=pk) if kind == "candidate" else Q(candidate__config=pk)
-        return ranked_slots().filter(which)
-    there = ranked_slots().filter(study=pk)
+    match kind:
+        case "run":
+            return measured_slots().filter(run=pk)
+        case "candidate":
+            return ranked_slots().filter(candidate=pk)
+        case "config":
+            return ranked_slots().filter(candidate__config=pk)
     advised = Recommendation.objects.filter(study=pk).values("candidate")
+    there = ranked_slots().filter(study=pk)
     chosen = there.filter(candidate__in=advised)
     return chosen if chosen.exists() else there.filter(candidate__is_baseline=True)
 
 
 def _side(kind: str, pk: int, slots: Sequence[Slot]) -> Side:
-    keys = [slot.run.comparability_key for slot in slots]
-    count = Counter(keys)
-    key = max(count, key=lambda one: (count[one], -keys.index(one)))
+    # Slots are the newest first, and the first of the most frequent keys is the newest.
+    [(key, _)] = Counter(slot.run.comparability_key for slot in slots).most_common(1)
     kept = [slot for slot in slots if slot.run.comparability_key == key]
     run, candidate, study = kept[0].run, kept[0].candidate, kept[0].study
     place = f"{run.device}; {counted(run.workload.connections, 'connection')}"
     at = f"{run.device_id}-{kept[0].workload_id}"
-    token = f"candidate-{candidate.pk}-{at}"
-    if kind in ("run", "config"):
-        token = f"run-{pk}" if kind == "run" else f"config-{pk}-{at}"
+    tokens = {"run": f"run-{pk}", "config": f"config-{pk}-{at}"}
     return Side(
-        token=token,
+        token=tokens.get(kind, f"candidate-{candidate.pk}-{at}"),
         name=f"{candidate.name}, run {pk}" if kind == "run" else candidate.name,
         about=place if kind == "config" else f"{study.name}; {place}",
         runs=[slot.run for slot in reversed(kept)],
         block_of={slot.run_id: (slot.study_id, str(slot.purpose), slot.block) for slot in kept},
         candidate=candidate,
         study=study,
+        is_candidate=kind not in tokens,
         left_out=len(slots) - len(kept),
     )

@@ -14,9 +14,8 @@ from tuning.configs.values import cnf_line, cnf_value, fixed_default, readable_v
 from tuning.configs.variables import CAPACITY, DEDICATED, POOL
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
-from tuning.export.patch import render_patched
+from tuning.export.patch import UserFile, render_patched
 from tuning.export.texts import about, comment, head, not_in_the_file
-from tuning.export.user_file import UserFile
 
 #: Parameters that users of RDS cannot modify, with the reason.
 NOT_ON_RDS = {
@@ -29,6 +28,11 @@ _RDS_AT_ONCE = 20
 # capacity in MySQL 8.4"; AWS re:Post on innodb_redo_log_capacity in 8.0.30.
 _RDS_FAMILIES = ("mysql5.7", "mysql8.0", "mysql8.4")
 _RDS_DEDICATED = (8, 4)
+
+
+def text_of(lines: Sequence[str]) -> str:
+    """Return the text of a file with these lines."""
+    return "\n".join(lines) + "\n"
 
 
 def render_my_cnf(
@@ -48,8 +52,7 @@ def render_my_cnf(
             text += [comment(about(line, facts)), setting]
     if not any(line.written for line in lines):
         text.append(comment("Empty on purpose: the server's defaults are recommended."))
-    text += map(comment, not_in_the_file(facts, lines))
-    return "\n".join(text) + "\n"
+    return text_of([*text, *map(comment, not_in_the_file(facts, lines))])
 
 
 def render_rollback_cnf(
@@ -60,26 +63,21 @@ def render_rollback_cnf(
     Values below D0 in the user's own file are restored with a warning.
     """
     own = current.last if current is not None else {}
-    names = [
-        line.name
-        for line in lines
-        if line.written or (line.name in own and own[line.name].sets[line.name] != line.value)
-    ]
     old: dict[str, str | None] = {}
-    for name in names:
+    for name, line in ((one.name, one) for one in lines):
         mine, knob = own.get(name), load_catalogue().get(name)
-        if mine is not None:
+        if mine is not None and (line.written or mine.sets[name] != line.value):
             old[name] = mine.sets[name] if mine.sets[name] is not None else mine.result.value
-        else:
+        elif mine is None and line.written:
             is_fixed = knob is not None and fixed_default(knob, facts.server) is not None
             old[name] = default_of(name, facts) if is_fixed else None
     source = "are the server's defaults"
     if current is not None:
         source = "come from your my.cnf; for lines that it does not have they are the defaults"
     hint = f"Use these lines instead of the recommended ones and restart. The values {source}."
-    text = [*head(facts, lines, "Rollback of the my.cnf recommended", undo=True), comment(hint)]
+    title = "Rollback of the my.cnf recommended"
+    text = [*head(facts, lines, title, undo=True), comment(hint), "", "[mysqld]"]
     unsafe = losses({name: value for name, value in old.items() if value is not None})
-    text += ["", "[mysqld]"]
     for name, value in old.items():
         if name in unsafe:
             lost = may_lose(name, value or "", unsafe[name], ", as before,")
@@ -88,23 +86,22 @@ def render_rollback_cnf(
             text.append(option_line(name, value and cnf_value(name, value, facts.server)))
         else:
             shown = readable_value(load_catalogue().get(name), default_of(name, facts) or "")
-            seen = f"; {facts.baseline} was measured with {shown}" if shown else ""
+            seen = f"; {facts.baseline.name} was measured with {shown}" if shown else ""
             text.append(comment(f"{name}: delete the line, the server computes it{seen}."))
-    if not names:
+    if not old:
         text.append(comment("The recommendation sets nothing, so there is nothing to undo."))
-    return "\n".join(text) + "\n"
+    return text_of(text)
 
 
 def render_ansible(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return YAML with the settings of [mysqld] as one variable, for a role's template."""
-    text = [*head(facts, lines, "Ansible variables recommended"), "mysqld_settings:"]
-    for line in lines:
-        if line.written:
-            value = json.dumps(cnf_value(line.name, line.value, facts.server))
-            text += [f"  {comment(about(line, facts))}", f"  {line.name}: {value}"]
-    text[-1] += " {}" if text[-1] == "mysqld_settings:" else ""
-    text += map(comment, not_in_the_file(facts, lines))
-    return "\n".join(text) + "\n"
+    written = [line for line in lines if line.written]
+    text = head(facts, lines, "Ansible variables recommended")
+    text.append("mysqld_settings:" if written else "mysqld_settings: {}")
+    for line in written:
+        value = json.dumps(cnf_value(line.name, line.value, facts.server))
+        text += [f"  {comment(about(line, facts))}", f"  {line.name}: {value}"]
+    return text_of([*text, *map(comment, not_in_the_file(facts, lines))])
 
 
 def render_rds(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
@@ -113,17 +110,15 @@ def render_rds(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) ->
     The head names what RDS does not let its users set. Bytes have no unit there. A share of
     DBInstanceClassMemory is no substitute: that is less than the memory by what RDS itself uses.
     """
-    written = [line for line in lines if line.written]
-    allowed = [line for line in written if not _why_not_on_rds(line, facts.server)]
+    refused = {line.name: _why_not_on_rds(line, facts.server) for line in lines if line.written}
+    allowed = [line for line in lines if refused.get(line.name) == ""]
     text = head(facts, lines, "RDS parameter group recommended")
     text += map(comment, _remarks_on_rds(allowed, facts.server))
-    refused = [
-        f"{line.name} = {line.value} ({why})"
-        for line in written
-        if (why := _why_not_on_rds(line, facts.server))
+    left_out = [
+        f"{one.name} = {one.value} ({refused[one.name]})" for one in lines if refused.get(one.name)
     ]
-    if refused:
-        text.append(comment(f"Not possible on RDS, so left out: {'; '.join(refused)}."))
+    if left_out:
+        text.append(comment(f"Not possible on RDS, so left out: {'; '.join(left_out)}."))
     if len(allowed) > _RDS_AT_ONCE:
         text.append(comment(f"A request takes {_RDS_AT_ONCE} parameters: split this one."))
     text.append('DBParameterGroupName: "the name of your parameter group"')
@@ -136,7 +131,7 @@ def render_rds(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) ->
             "ApplyMethod": "immediate" if is_dynamic else "pending-reboot",
         }
         text += [f"  {comment(about(line, facts))}", f"  - {json.dumps(parameter)}"]
-    return "\n".join(text) + "\n"
+    return text_of(text)
 
 
 def _why_not_on_rds(line: Line, server: ServerTraits) -> str:

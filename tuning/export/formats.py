@@ -9,28 +9,25 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.line import Note
 from tuning.errors import TuningError
-from tuning.export.facts import Effect, ExportFacts
+from tuning.export.answer import answer_of
+from tuning.export.facts import ExportFacts
 from tuning.export.files import render_ansible, render_my_cnf, render_rds, render_rollback_cnf
 from tuning.export.lines import Line, lines_of, losing_lines
-from tuning.export.patch import render_diff
+from tuning.export.patch import UserFile, read_user_file, render_diff
 from tuning.export.sql import render_rollback_sql, render_sql
 from tuning.export.texts import durability_of_export, require_acknowledged
-from tuning.export.user_file import UserFile, read_user_file
-from tuning.results.document import LinesEffect
+from tuning.results.document import Answer, LinesEffect, Recommendation
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
-
-
-class ExportedLine(_Part):
+class ExportedLine(BaseModel):
     """A recommended variable; fields as in `tuning.export.lines.Line`.
 
     value: to set; of sizes in bytes. how: when a running server takes it: now, restart, file or
     nothing; null: unknown.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     value: str
@@ -47,49 +44,54 @@ class ExportedLine(_Part):
     costs: dict[str, str]
 
 
-class ExportDocument(_Part):
-    """warnings: what lines may lose, also of values that no line sets. scale_model: in words."""
+class ExportDocument(BaseModel):
+    """A recommendation for programs; warnings: what may be lost, also by values that no line sets.
+
+    The study's own document has the figures.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["mysql-oltp-tuning-advisor/export"] = "mysql-oltp-tuning-advisor/export"
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     study: str
     study_url: str
     date: str
-    device: str
     server: str
     candidate: str
     baseline: str
-    source: str
-    verdict: str
+    answer: Answer
+    recommendation: Recommendation
     durability: str
     warnings: list[str]
-    data_bytes: int
-    proportion: str
-    scale_model: str
-    as_measured: bool
-    effect: Effect
     lines: list[ExportedLine]
     left_out: list[LinesEffect]
     not_tested: list[str]
-    notes: list[Note]
 
 
 def render_document(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return the document as JSON text in ASCII."""
-    made = {
-        "server": str(facts.server),
-        "durability": durability_of_export(facts, lines),
-        "warnings": [one.cost for one in losing_lines(lines, facts)],
-        "scale_model": facts.model.sentence if facts.model else "",
-        "not_tested": list(facts.not_tested()),
-        "lines": [
-            {name: getattr(line, name) for name in ExportedLine.model_fields}
-            | {"costs": {one.kind: one.loses for one in line.costs}}
+    found = ExportDocument(
+        study=facts.study,
+        study_url=facts.study_url,
+        date=facts.date,
+        server=str(facts.server),
+        candidate=facts.candidate.name,
+        baseline=facts.baseline.name,
+        answer=answer_of(facts, lines),
+        recommendation=facts.found,
+        durability=durability_of_export(facts, lines),
+        warnings=[one.cost for one in losing_lines(lines, facts)],
+        lines=[
+            ExportedLine(
+                **{name: getattr(line, name) for name in ExportedLine.model_fields}
+                | {"costs": {one.kind: one.loses for one in line.costs}}
+            )
             for line in lines
         ],
-    }
-    same = ExportDocument.model_fields.keys() - made.keys() - {"format", "version"}
-    found = ExportDocument.model_validate({name: getattr(facts, name) for name in same} | made)
+        left_out=list(facts.left_out),
+        not_tested=facts.not_tested,
+    )
     return found.model_dump_json(indent=2, ensure_ascii=True) + "\n"
 
 
@@ -97,21 +99,14 @@ def render_document(facts: ExportFacts, lines: Sequence[Line], _: UserFile | Non
 class ExportRequest:
     """A request for an export.
 
-    `format` is a name of FORMATS. `acknowledged` is the least safe durability class that the user
-    accepted. `current` are the bytes of the user's my.cnf, by default those of the file that the
-    recommendation came from. `as_measured`: values of a scale model are not sized back to the real
-    server. `keeps_lines` asks for the winner with all its lines, also those without a measurable
-    effect.
+    format: a name of FORMATS. acknowledged: the least safe durability class that the user
+    accepted. current: the bytes of the user's my.cnf, by default those of the file that the
+    recommendation came from.
     """
 
     format: str = "cnf"
     acknowledged: Durability = Durability.D0
     current: bytes | None = None
-    as_measured: bool = False
-    keeps_lines: bool = False
-
-
-Renderer = Callable[[ExportFacts, Sequence[Line], UserFile | None], str | bytes]
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,7 @@ class Format:
     file_name: str
     content_type: str
     title: str
-    render: Renderer
+    render: Callable[[ExportFacts, Sequence[Line], UserFile | None], str | bytes]
 
 
 @dataclass(frozen=True)
@@ -161,12 +156,8 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
     """
     wanted = FORMATS.get(request.format)
     if wanted is None:
-        known = ", ".join(FORMATS)
-        raise TuningError(
-            "unknown_format",
-            f"unknown format {request.format!r}; known are: {known}",
-            field="format",
-        )
+        reason = f"unknown format {request.format!r}; known are: {', '.join(FORMATS)}"
+        raise TuningError("unknown_format", reason, field="format")
     own = request.current if request.current is not None else facts.file
     lines = lines_of(facts)
     require_acknowledged(facts, lines, request.acknowledged)

@@ -20,6 +20,8 @@ from tuning.export.facts import ExportFacts
 from tuning.scale_model.model import ScaleModel, is_scaled, on_real_server
 from tuning.statistics.confirmation import RemovalState
 
+NOTHING_LOST = (Durability.D0, "")
+
 
 @dataclass(frozen=True)
 class Line:
@@ -67,21 +69,24 @@ class Line:
 
 def lines_of(facts: ExportFacts) -> list[Line]:
     """Return every variable of the recommendation; those of a scale model are sized back."""
-    found = _measured_lines(facts)
-    if facts.sizes_back is not None:
-        found = list(_sized_back(found, facts, facts.sizes_back))
-    server, known = facts.server, _known(facts)
+    found: Sequence[Line] = list(_measured_lines(facts))
+    if facts.model is not None:
+        found = list(_sized_back(found, facts, facts.model))
     differing = len(changed_names(facts))
     return [
         replace(
             line,
             evidence=_evidence(line, facts, differing),
-            change=change(line.knob, line.value, line.default, server, known)
-            if line.knob
-            else None,
+            change=_change(line.knob, line.value, facts) if line.knob else None,
         )
         for line in found
     ]
+
+
+def _change(knob: Knob, value: str, facts: ExportFacts) -> Change:
+    """Return how a server that runs with its defaults takes the value."""
+    known = facts.baseline_variables if not facts.baseline_knobs else {}
+    return change(knob, value, default_of(knob.name, facts), facts.server, known)
 
 
 def implied_ceiling(lines: Sequence[Line], facts: ExportFacts) -> Change | None:
@@ -91,8 +96,7 @@ def implied_ceiling(lines: Sequence[Line], facts: ExportFacts) -> Change | None:
         return None
     shown = facts.candidate_variables.get(IO_CEILING)
     value = shown or default_ceiling(values[IO_CAPACITY], facts.server)
-    knob = load_catalogue().knobs[IO_CEILING]
-    return change(knob, value, default_of(IO_CEILING, facts), facts.server, _known(facts))
+    return _change(load_catalogue().knobs[IO_CEILING], value, facts)
 
 
 def losing_lines(lines: Sequence[Line], facts: ExportFacts) -> list[Line]:
@@ -122,16 +126,25 @@ def default_of(name: str, facts: ExportFacts) -> str | None:
     return fixed_default(knob, facts.server)
 
 
+def running_values(
+    facts: ExportFacts,
+    variables: Mapping[str, str],
+    knobs: Mapping[str, str],
+    names: Collection[str],
+) -> dict[str, str]:
+    """Return the values of a run: read back, else as requested, else the default."""
+    found = {name: text for name in names if (text := default_of(name, facts)) is not None}
+    shown = effective_values(names, variables, facts.server)
+    return {**found, **knobs, **{name: text for name, text in shown.items() if text}}
+
+
 def changed_names(facts: ExportFacts) -> Set[str]:
     """Return the variables in which the measured candidate differed from the baseline."""
     names = {**facts.knobs, **facts.baseline_knobs}
     here = running_values(facts, facts.candidate_variables, facts.knobs, names)
     there = running_values(facts, facts.baseline_variables, facts.baseline_knobs, names)
-    return {
-        name
-        for name in names
-        if name not in here or name not in there or not same(here[name], there[name])
-    }
+    both = here.keys() & there.keys()
+    return names.keys() - {name for name in both if same(here[name], there[name])}
 
 
 def absent_names(facts: ExportFacts, lines: Sequence[Line]) -> list[str]:
@@ -140,9 +153,9 @@ def absent_names(facts: ExportFacts, lines: Sequence[Line]) -> list[str]:
     return [name for name in facts.baseline_knobs if name in absent]
 
 
-def _known(facts: ExportFacts) -> Mapping[str, str]:
-    """The variables of a server that runs with its defaults."""
-    return facts.baseline_variables if not facts.baseline_knobs else {}
+def value_text(line: Line, value: str | None) -> str:
+    """Return a value of the line for people: bytes with their unit."""
+    return "" if value is None else readable_value(line.knob, value)
 
 
 def _line(
@@ -162,8 +175,37 @@ def _line(
     )
 
 
+def _measured_lines(facts: ExportFacts) -> Iterator[Line]:
+    server, knobs = facts.server, facts.knobs
+    effective = effective_values(knobs, facts.candidate_variables, server)
+    values = {
+        name: _writable(name, effective.get(name), server) or asked
+        for name, asked in knobs.items()
+    }
+    values.update(_safeguards(facts, values))
+    given_up = {**losses(knobs, server), **losses(values, server)}
+    seen = effective_values([CAPACITY], facts.candidate_variables, server).get(CAPACITY)
+    redo = int(seen) if seen is not None and seen.isdigit() else None
+    differing, costs = changed_names(facts), costs_of(values, server, redo_bytes=redo)
+    for name, value in values.items():
+        shown = effective.get(name, None if name in knobs else value)
+        line = _line(name, value, shown, facts, requested=knobs.get(name, value))
+        durability, loses = given_up.get(name, NOTHING_LOST)
+        is_default = line.default is not None and same(line.default, value)
+        yield replace(
+            line,
+            written=not is_default
+            or _follows_others(line.knob, facts)
+            or _safer_than_default(line.knob, values, server),
+            changed=name in differing,
+            durability=durability,
+            loses=loses,
+            costs=tuple(one for one in costs if one.name == name),
+        )
+
+
 def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) -> Iterator[Line]:
-    """The lines for the real server; what only the model needed is left out.
+    """Yield the lines for the real server, without what only the model needed.
 
     The server's default of a knob that scales with memory stands for more than that on the real
     server: such a line is written out.
@@ -186,74 +228,26 @@ def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) ->
         yield replace(line, value=value, requested=value, written=written, in_model=line.value)
 
 
-def _measured_lines(facts: ExportFacts) -> list[Line]:
-    server = facts.server
-    effective = effective_values(facts.knobs, facts.candidate_variables, server)
-    values = {
-        name: _writable(name, effective.get(name), server) or asked
-        for name, asked in facts.knobs.items()
-    }
-    values.update(_safeguards(facts, values))
-    given_up = {**losses(facts.knobs, server), **losses(values, server)}
-    seen = effective_values([CAPACITY], facts.candidate_variables, server).get(CAPACITY)
-    redo = int(seen) if seen is not None and seen.isdigit() else None
-    differing, costs = changed_names(facts), costs_of(values, server, redo_bytes=redo)
-    found = []
-    for name, value in values.items():
-        shown = effective.get(name, None if name in facts.knobs else value)
-        line = _line(name, value, shown, facts, requested=facts.knobs.get(name, value))
-        durability, loses = given_up.get(name, (Durability.D0, ""))
-        is_default = line.default is not None and same(line.default, value)
-        found.append(
-            replace(
-                line,
-                written=not is_default
-                or _follows_others(line.knob, facts)
-                or _safer_than_default(line.knob, values, server),
-                changed=name in differing,
-                durability=durability,
-                loses=loses,
-                costs=tuple(one for one in costs if one.name == name),
-            )
-        )
-    return found
-
-
 def _safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
-    """Safe values that were measured without being requested, if the default is less safe.
+    """Return safe values that were measured without being requested, if the default is less safe.
 
     Without them the file would be less safe than what was measured: MariaDB does not sync the
     binary log by default.
     """
-    names = [
-        knob.name
-        for knob in load_catalogue().tunable(facts.server)
-        if knob.durability and knob.name not in values
-    ]
-    shown = effective_values(names, facts.candidate_variables, facts.server)
+    tunable = load_catalogue().tunable(facts.server)
+    knobs = {one.name: one for one in tunable if one.durability and one.name not in values}
+    shown = effective_values(list(knobs), facts.candidate_variables, facts.server)
     return {
         name: text
         for name in shown
         if (text := _writable(name, shown[name], facts.server)) is not None
-        and _safer_than_default(load_catalogue().get(name), {**values, name: text}, facts.server)
+        and _safer_than_default(knobs[name], {**values, name: text}, facts.server)
     }
 
 
 def _writable(name: str, effective: str | None, server: ServerTraits) -> str | None:
     knob = load_catalogue().get(name)
     return usable(knob, effective, server) if knob and effective else None
-
-
-def running_values(
-    facts: ExportFacts,
-    variables: Mapping[str, str],
-    knobs: Mapping[str, str],
-    names: Collection[str],
-) -> dict[str, str]:
-    """Return the values of a run: read back, else as requested, else the default."""
-    found = {name: text for name in names if (text := default_of(name, facts)) is not None}
-    shown = effective_values(names, variables, facts.server)
-    return {**found, **knobs, **{name: text for name, text in shown.items() if text}}
 
 
 def _safer_than_default(
@@ -263,9 +257,8 @@ def _safer_than_default(
     default = fixed_default(knob, server) if knob and knob.durability else None
     if knob is None or default is None:
         return False
-    nothing = (Durability.D0, "")
-    there = losses({**values, knob.name: default}).get(knob.name, nothing)
-    return there[0] > losses(values).get(knob.name, nothing)[0]
+    there = losses({**values, knob.name: default}).get(knob.name, NOTHING_LOST)
+    return there[0] > losses(values).get(knob.name, NOTHING_LOST)[0]
 
 
 def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
@@ -275,7 +268,7 @@ def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
     server would compute another one (innodb_io_capacity_max becomes twice the capacity).
     """
     default = knob.default(facts.server) if knob else None
-    if knob is None or not isinstance(default, Computed):
+    if not isinstance(default, Computed):
         return False
     return not (facts.knobs.keys() | facts.baseline_knobs.keys()).isdisjoint(default.of)
 
@@ -286,16 +279,11 @@ def _evidence(line: Line, facts: ExportFacts, differing: int) -> str:
         return ""
     own = facts.own_effect(line.name)
     if own is not None and own.state != RemovalState.UNTESTED:
-        beside = ", ".join(name for name in own.names if name != line.name)
-        beside = f"with {beside}" if beside else "on its own"
-        return own.text if own.estimate is None else f"{own.text} by removing it {beside}"
+        others = ", ".join(name for name in own.names if name != line.name)
+        how = f"with {others}" if others else "on its own"
+        return own.text if own.estimate is None else f"{own.text} by removing it {how}"
     if not line.changed:
-        return f"same value as {facts.baseline}"
+        return f"same value as {facts.baseline.name}"
     if differing > 1:
         return f"measured with {counted(differing - 1, 'other setting')}"
     return "measured alone"
-
-
-def value_text(line: Line, value: str | None) -> str:
-    """Return a value of the line for people: bytes with their unit."""
-    return "" if value is None else readable_value(line.knob, value)

@@ -5,23 +5,118 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from benchmarks.servers.options import MAX_LINE_BYTES, option_value
+from benchmarks.servers.options import option_value
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.expected import Expected
-from tuning.configs.parse import without_comment
-from tuning.configs.price import losses, may_lose
-from tuning.configs.readback import effective_values
-from tuning.configs.rules import Broken, broken_rules
-from tuning.configs.values import cnf_line, cnf_value, readable_value, same
-from tuning.errors import TuningError
+from tuning.catalogue.options import Names
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.check import import_cnf
+from tuning.configs.config_check.rules import Broken, broken_rules
+from tuning.configs.effective.durability import losses, may_lose
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.readback import effective_values
+from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.line import Fate, LineResult
+from tuning.configs.parse import decode_cnf, scan_cnf, server_group, without_comment
+from tuning.configs.values import readable_value, same, usable
+from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
 from tuning.export.texts import about, comment, head, not_in_the_file, sentence
-from tuning.export.user_file import FileLine, UserFile, split_lines
 
 FILE_NAME = "my.cnf"
+SOURCE = "current my.cnf"
+
+
+@dataclass(frozen=True)
+class FileLine:
+    """An option line in a group that the server reads.
+
+    index: from 0. sets: what the server has because of it, normalised; None for a value that it
+    refuses or changes. is_translated: the server has no option of that name, and `sets` is what it
+    means.
+    """
+
+    index: int
+    result: LineResult
+    sets: Mapping[str, str | None] = field(default_factory=dict)
+    is_translated: bool = False
+
+    @property
+    def given(self) -> str:
+        """The value as written, for people."""
+        return "without a value" if self.result.value is None else self.result.value
+
+
+@dataclass(frozen=True)
+class UserFile:
+    """A file as its lines, each with its end; the text in its encoding are its bytes.
+
+    encoding: of the file, but UTF-8 in place of UTF-16, which no server reads.
+    includes: whether it names other files, which were not read.
+    """
+
+    lines: tuple[str, ...]
+    encoding: str
+    options: tuple[FileLine, ...]
+    includes: bool
+
+    @cached_property
+    def last(self) -> dict[str, FileLine]:
+        """The line that counts, by variable: an own name counts more than a translated one."""
+        by_rank = sorted(self.options, key=lambda one: not one.is_translated)
+        return {name: one for one in by_rank for name in one.sets}
+
+    @property
+    def values(self) -> dict[str, str | None]:
+        """The values that it sets, normalised; None for one that the server refuses."""
+        return {name: one.sets[name] for name, one in self.last.items()}
+
+
+def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
+    """Read a file for the server, translated from whatever version it was written for.
+
+    Raises InvalidConfig for what no server reads, such as a group without its end. Options that
+    the server does not know stay: they are the user's.
+    """
+    text, encoding = decode_cnf(data)
+    scanned = scan_cnf(text, lambda group: server_group(group, server))
+    broken = [
+        Problem(SOURCE, one.number, one.name, one.reason)
+        for one in scanned.others
+        if one.fate is Fate.REFUSED
+    ]
+    if scanned.problem or broken:
+        raise InvalidConfig(broken or [Problem(SOURCE, None, "", scanned.problem)])
+    report = import_cnf(data, SOURCE, server)
+    found = [one for one in report.lines if server_group(one.group, server)]
+    if encoding.startswith("utf-16"):
+        text, encoding = text.removeprefix("\ufeff"), "utf-8"
+    lines = _split(text)
+    includes = any(line.lstrip().startswith("!") for line in lines)
+    return UserFile(lines, encoding, tuple(_options(found, server)), includes)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """Return the lines as the server and `patch` see them, each with its end."""
+    parts = text.split("\n")
+    return tuple([f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else []))
+
+
+def _options(results: Sequence[LineResult], server: ServerTraits) -> Iterator[FileLine]:
+    names = Names(server)
+    for one in results:
+        # Servers read an unambiguous beginning of a name as the name itself.
+        knob = load_catalogue().get(names.full(one.name) or one.name)
+        if knob is not None and knob.exists_in(server):
+            # As the server reads it: a study may have measured a successor instead.
+            sets = {} if knob.set_by else {knob.name: usable(knob, one.value, server)}
+            yield FileLine(one.number - 1, one, sets)
+        else:
+            translated = one.fate in (Fate.TRANSLATED, Fate.REMOVED)
+            yield FileLine(one.number - 1, one, dict(one.became), translated)
 
 
 @dataclass
@@ -41,17 +136,11 @@ def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | N
     """Return a unified diff to the patched file, after comments that `patch` skips.
 
     Without a hunk there is nothing to change.
-    Raises TuningError: current_config_needed without a file, no_diff for a file in UTF-16.
+    Raises TuningError (current_config_needed) without a file.
     """
     if current is None:
         reason = "a diff needs your current my.cnf"
         raise TuningError("current_config_needed", reason, field="current")
-    if current.was_utf_16:
-        reason = (
-            "your file is in UTF-16, which neither patch nor the server can read: take the whole "
-            "my.cnf, which is in UTF-8"
-        )
-        raise TuningError("no_diff", reason, field="current")
     found = _conflicts(facts, lines, current)
     own = "; ".join(
         f"your own {may_lose(name, current.values[name] or '', lost, ', which is kept,')}"
@@ -59,20 +148,25 @@ def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | N
     )
     remarks = []
     if found.refused:
-        remarks.append(f"WARNING: with your own lines the server changes {_all(found.refused)}")
+        changed = "; ".join(found.refused)
+        remarks.append(f"WARNING: with your own lines the server changes {changed}")
     if current.includes:
         remarks.append("The files that it includes were not read; their lines may overrule these")
-    if kept := list(_kept(facts, current, found)):
-        remarks.append(f"Unchanged, although measured with other values: {_all(kept)}")
+    if kept := "; ".join(_kept(facts, current, found)):
+        remarks.append(f"Unchanged, although measured with other values: {kept}")
     remarks += not_in_the_file(facts, lines)
-    patched = split_lines(_patched_text(facts, lines, current, found))
+    patched = _split(_patched_text(facts, lines, current, found))
     hunks = list(difflib.unified_diff(current.lines, patched, FILE_NAME, FILE_NAME))
     if not hunks:
         remarks.append("Your file has all recommended values: nothing to change.")
     title = "Changes to your my.cnf recommended"
     text = [*head(facts, lines, title, own=own), *map(comment, remarks)]
-    whole = "".join(f"{line}\n" for line in text).encode()
-    return whole + "".join(map(_whole, hunks)).encode(current.encoding, "replace")
+    # The marker is for a file that does not end with a newline.
+    marker = "\n\\ No newline at end of file\n"
+    diff = "".join(line if line.endswith("\n") else f"{line}{marker}" for line in hunks)
+    return "".join(f"{line}\n" for line in text).encode() + diff.encode(
+        current.encoding, "replace"
+    )
 
 
 def render_patched(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> bytes:
@@ -85,16 +179,12 @@ def _patched_text(
     facts: ExportFacts, lines: Sequence[Line], current: UserFile, conflicts: _Conflicts
 ) -> str:
     recommended = {line.name: line for line in lines}
-    last, changed = current.last, {}
-    for mine in current.options:
-        if (new := _changed(facts, mine, recommended, last, conflicts.removed)) is not None:
-            whole = current.lines[mine.index].rstrip("\r\n")
-            changed[mine.index] = [
-                text
-                for one in new
-                for text in ([one] if isinstance(one, str) else _rewritten(whole, mine, *one))
-            ]
-    added = [line for line in lines if line.written and line.name not in last]
+    changed = {
+        mine.index: new
+        for mine in current.options
+        if (new := _changed(facts, mine, recommended, current, conflicts.removed)) is not None
+    }
+    added = [line for line in lines if line.written and line.name not in current.last]
     text = [
         one
         for line in added
@@ -110,11 +200,11 @@ def _changed(
     facts: ExportFacts,
     mine: FileLine,
     recommended: Mapping[str, Line],
-    last: Mapping[str, FileLine],
+    current: UserFile,
     removed: Mapping[str, str],
-) -> list[str | tuple[str, str]] | None:
-    """The lines in place of one of the user's: comments, and names with values; None: as it is."""
-    result = mine.result
+) -> list[str] | None:
+    """Return the lines in place of one of the user's; None if it stays as it is."""
+    result, whole = mine.result, current.lines[mine.index].rstrip("\r\n")
     gone = comment(result.text)
     for name in (*mine.sets, result.name):
         if name in removed:
@@ -122,24 +212,32 @@ def _changed(
     if mine.is_translated and not mine.sets:
         return [comment(f"Removed. {sentence(result.reason)}"), gone]
     ours = {name: recommended[name] for name in mine.sets if name in recommended}
-    own = {name: mine.sets[name] for name in mine.sets if last[name] is mine}
+    own = {name: mine.sets[name] for name in mine.sets if current.last[name] is mine}
     if mine.is_translated:
-        values = {name: ours[name].value if name in ours else value for name, value in own.items()}
         text = [comment(f"Was {result.text.strip()} ({result.reason})")]
         text += [comment(about(ours[name], facts, "")) for name in ours if name in own]
-        if not values:
-            return [*text, gone]
-        written = [(name, value) for name, value in values.items() if value is not None]
-        return [*text, *(_setting(name, value, facts) for name, value in written)]
+        for name, value in own.items():
+            new = ours[name].value if name in ours else value
+            text += [] if new is None else [_rewritten(whole, mine, name, new, facts)]
+        return text if own else [*text, gone]
     for name, value in own.items():
         if name in ours and value != ours[name].value:
-            text = [comment(about(ours[name], facts, mine.given))]
-            return [*text, _setting(name, ours[name].value, facts)]
+            new_line = _rewritten(whole, mine, name, ours[name].value, facts)
+            return [comment(about(ours[name], facts, mine.given)), new_line]
     return None
 
 
-def _setting(name: str, value: str, facts: ExportFacts) -> tuple[str, str]:
-    return name, option_value(cnf_value(name, value, facts.server))
+def _rewritten(old: str, mine: FileLine, name: str, value: str, facts: ExportFacts) -> str:
+    """Return the line with the new value; indent, spelling of the name and comment are kept."""
+    shown = option_value(cnf_value(name, value, facts.server))
+    body, _ = without_comment(old)
+    tail = old[len(body.rstrip()) :]
+    spelled, _, behind = body.partition("=")
+    if mine.result.name != name or not behind.strip():
+        indent = body[: len(body) - len(body.lstrip())]
+        return f"{indent}{name} = {shown}{tail}"
+    gap = behind[: len(behind) - len(behind.lstrip())]
+    return f"{spelled}={gap}{shown}{tail}"
 
 
 def _applied(
@@ -149,9 +247,10 @@ def _applied(
     add_after = _end_of_group(lines)
     for index, line in enumerate(lines):
         ending = line[len(line.rstrip("\r\n")) :]
-        for new in changed.get(index, [])[:-1]:
-            yield new + (ending or end)
-        yield changed[index][-1] + ending if index in changed else line
+        if index in changed:
+            yield (ending or end).join(changed[index]) + ending
+        else:
+            yield line
         if added and index == add_after:
             yield "" if ending else end
             yield from (new + end for new in added)
@@ -177,27 +276,6 @@ def _end_of_group(lines: Sequence[str]) -> int | None:
         if is_inside and text and text[0] not in "#;":
             found = index
     return found
-
-
-def _rewritten(old: str, mine: FileLine, name: str, value: str) -> Iterator[str]:
-    """The line with the new value; indent, spelling of the name and comment are kept.
-
-    The comment of a line that would become too long for the server stands before it.
-    """
-    body, _ = without_comment(old)
-    rest = old[len(body) :]
-    tail = body[len(body.rstrip()) :] + rest
-    indent = body[: len(body) - len(body.lstrip())]
-    spelled, _, behind = body.partition("=")
-    if mine.result.name != name or mine.result.value is None:
-        line = f"{indent}{name} = {value}{tail}"
-    else:
-        gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
-        line = f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
-    if len(line.encode()) > MAX_LINE_BYTES:
-        yield comment(rest.lstrip("# "))
-        line = f"{name} = {value}"
-    yield line
 
 
 def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> _Conflicts:
@@ -237,7 +315,7 @@ def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> 
 
 
 def _kept(facts: ExportFacts, current: UserFile, conflicts: _Conflicts) -> Iterator[str]:
-    """Other settings of the file that differ from those of the measured server."""
+    """Yield other settings of the file that differ from those of the measured server."""
     knobs = load_catalogue().knobs
     names = [name for name in current.last if name not in facts.knobs and name in knobs]
     shown = effective_values(names, facts.candidate_variables, facts.server)
@@ -253,12 +331,3 @@ def _kept(facts: ExportFacts, current: UserFile, conflicts: _Conflicts) -> Itera
         warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
         text = name if value is None else f"{name} = {readable_value(knobs[name], value)}"
         yield f"{text} (measured with {was}){warning}"
-
-
-def _all(texts: Sequence[str]) -> str:
-    return "; ".join(texts)
-
-
-def _whole(line: str) -> str:
-    """A line of a diff, with the marker for a file that does not end with a newline."""
-    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

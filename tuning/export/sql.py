@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tuning.catalogue.knob import Durability
 from tuning.configs.expected import default_ceiling
@@ -19,11 +19,10 @@ from tuning.export.changes import (
     statements,
 )
 from tuning.export.facts import ExportFacts
+from tuning.export.files import text_of
 from tuning.export.lines import Line, default_of, implied_ceiling
+from tuning.export.patch import UserFile
 from tuning.export.texts import SQL, about, comment, head, sized_back
-from tuning.export.user_file import UserFile
-
-_LATER = (ChangeMode.RESTART, ChangeMode.FILE)
 
 
 def planned_changes(facts: ExportFacts, lines: Sequence[Line]) -> list[Change]:
@@ -42,26 +41,26 @@ def render_sql(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) ->
     server, planned = facts.server, planned_changes(facts, lines)
     by_name = {line.name: line for line in lines}
     now = [one for one in planned if one.how is ChangeMode.NOW]
-    before = {one.knob.name: default_of(one.knob.name, facts) for one in now}
-    text = head(facts, lines, "SQL recommended", mark=SQL)
+    later = [one for one in planned if one.how is not ChangeMode.NOW]
+    hint = f"{server} loses these values at the next restart, so put them into my.cnf as well."
     if persists(server):
         hint = (
             "SET PERSIST also writes mysqld-auto.cnf in the data directory, which overrides every "
             "my.cnf. It requires the privilege SYSTEM_VARIABLES_ADMIN."
         )
-    else:
-        hint = f"{server} loses these values at the next restart, so put them into my.cnf as well."
-    text += [SQL, comment(hint, SQL)]
+    text = [*head(facts, lines, "SQL recommended", mark=SQL), SQL, comment(hint, SQL)]
+    follows = "Follows innodb_io_capacity: a running server does not adjust it by itself."
+    above = {
+        one.knob.name: about(by_name[one.knob.name], facts)
+        if one.knob.name in by_name
+        else follows
+        for one in now
+    }
+    before = {name: old for name in above if (old := default_of(name, facts)) is not None}
     verb = "PERSIST" if persists(server) else "GLOBAL"
-    for one in in_order(now, {name: old for name, old in before.items() if old is not None}):
-        line = by_name.get(one.knob.name)
-        follows = "Follows innodb_io_capacity: a running server does not adjust it by itself."
-        text += ["", comment(about(line, facts) if line else follows, SQL)]
-        text += [comment(RESIZES, SQL)] if one.knob.name == POOL else []
-        text += statements(one, verb, before[one.knob.name], server)
-    text += ["", comment("The resulting values:" if now else "Nothing can be set now.", SQL)]
-    text += [_show(now, facts)] if now else []
-    if later := [one for one in planned if one.how is not ChangeMode.NOW]:
+    text += _statements(now, verb, before, above, facts)
+    text += [] if now else ["", comment("Nothing can be set now.", SQL)]
+    if later:
         text += ["", comment("Not set by this script:", SQL)]
         text += [comment(_why_later(one, by_name.get(one.knob.name), facts), SQL) for one in later]
     restarts = [one for one in later if one.how is ChangeMode.RESTART]
@@ -73,9 +72,9 @@ def render_sql(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) ->
         text += [SQL, comment(hint, SQL)]
         for one in restarts:
             text += [f"{SQL} {each}" for each in statements(one, "PERSIST_ONLY", None, server)]
-    elif any(one.how in _LATER for one in later):
+    elif any(one.how in (ChangeMode.RESTART, ChangeMode.FILE) for one in later):
         text += [SQL, comment("Put these lines into my.cnf and restart.", SQL)]
-    return "\n".join(text) + "\n"
+    return text_of(text)
 
 
 def render_rollback_sql(
@@ -99,34 +98,48 @@ def render_rollback_sql(
     if persisted and persists(server):
         hint = "Remove what was persisted. What you had persisted before, persist again."
         text += ["", comment(hint, SQL)]
-        names = (one.knob.variable(server) for one in persisted)
-        text += [f"RESET PERSIST IF EXISTS {name};" for name in names]
-    back, later = [], []
+        text += [f"RESET PERSIST IF EXISTS {one.knob.variable(server)};" for one in persisted]
     known = {} if facts.baseline_knobs else facts.baseline_variables
-    for one in planned:
-        name = one.knob.name
-        undo = change(one.knob, old[name], one.value, server, known) if name in old else None
-        if one.how is ChangeMode.NOW and undo is not None and undo.how is ChangeMode.NOW:
-            back.append(undo)
-        else:
-            later.append(name)
+    undone = [
+        change(one.knob, old[one.knob.name], one.value, server, known)
+        for one in planned
+        if one.how is ChangeMode.NOW and one.knob.name in old
+    ]
+    back = [one for one in undone if one.how is ChangeMode.NOW]
     text += ["", comment("The previous values, on the running server:", SQL)] if back else []
     now = {one.knob.name: one.value for one in planned}
-    for one in in_order(back, now):
-        text += [comment(RESIZES, SQL)] if one.knob.name == POOL else []
-        text += [comment(unsafe[one.knob.name], SQL)] if one.knob.name in unsafe else []
-        text += statements(one, "GLOBAL", now[one.knob.name], server)
-    text += [_show(back, facts)] if back else []
-    if later:
-        restored = f"Restored only by the old my.cnf and a restart: {', '.join(later)}"
-        text += ["", comment(restored, SQL)]
-    text += [] if planned else ["", comment("The recommendation sets nothing.", SQL)]
-    return "\n".join(text) + "\n"
+    text += _statements(back, "GLOBAL", now, unsafe, facts)
+    restored = {one.knob.name for one in back}
+    if later := ", ".join(name for name in now if name not in restored):
+        text += ["", comment(f"Restored only by the old my.cnf and a restart: {later}", SQL)]
+    return text_of(
+        text if planned else [*text, "", comment("The recommendation sets nothing.", SQL)]
+    )
 
 
-def _show(changes: Iterable[Change], facts: ExportFacts) -> str:
-    names = ", ".join(f"'{one.knob.variable(facts.server)}'" for one in changes)
-    return f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names});"
+def _statements(
+    changes: Sequence[Change],
+    verb: str,
+    before: Mapping[str, str],
+    above: Mapping[str, str],
+    facts: ExportFacts,
+) -> Iterable[str]:
+    """Yield the statements in an order that the server accepts, and one that shows the result.
+
+    before: the values until then. above: a comment by name.
+    """
+    for one in in_order(changes, before):
+        name = one.knob.name
+        yield ""
+        if name in above:
+            yield comment(above[name], SQL)
+        if name == POOL:
+            yield comment(RESIZES, SQL)
+        yield from statements(one, verb, before.get(name), facts.server)
+    if changes:
+        names = ", ".join(f"'{one.knob.variable(facts.server)}'" for one in changes)
+        yield from ("", comment("The resulting values:", SQL))
+        yield f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names});"
 
 
 def _why_later(one: Change, line: Line | None, facts: ExportFacts) -> str:
@@ -141,15 +154,13 @@ def _why_later(one: Change, line: Line | None, facts: ExportFacts) -> str:
 def _old_values(
     planned: Sequence[Change], current: UserFile | None, facts: ExportFacts
 ) -> dict[str, str]:
-    """The previous values of a running server, as far as known."""
+    """Return the previous values of a running server, as far as known."""
     own = current.values if current is not None else {}
-    found: dict[str, str] = {}
-    for name in (one.knob.name for one in planned):
-        old = own[name] if name in own else default_of(name, facts)
-        if old:
-            found[name] = old
-    if IO_CEILING in (one.knob.name for one in planned) and IO_CEILING not in own:
-        follows = IO_CAPACITY in own or IO_CEILING not in found
-        if follows and IO_CAPACITY in found:
-            found[IO_CEILING] = default_ceiling(found[IO_CAPACITY], facts.server)
+    names = [one.knob.name for one in planned]
+    values = {name: own[name] if name in own else default_of(name, facts) for name in names}
+    found = {name: old for name, old in values.items() if old}
+    # The ceiling follows the capacity of the user's file.
+    follows = IO_CEILING in names and (IO_CAPACITY in own or IO_CEILING not in found)
+    if follows and IO_CEILING not in own and IO_CAPACITY in found:
+        found[IO_CEILING] = default_ceiling(found[IO_CAPACITY], facts.server)
     return found

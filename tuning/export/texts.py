@@ -59,18 +59,17 @@ def require_acknowledged(
 
     Before that InvalidConfig, for values that the server would refuse or change.
     """
-    sized = facts.sizes_back is not None
-    knobs = {one.name: one.value for one in lines} if sized else facts.knobs
+    knobs = {one.name: one.value for one in lines} if facts.model else facts.knobs
+    name = facts.candidate.name
     if broken := broken_rules(Expected(knobs, facts.server)):
-        raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
+        raise InvalidConfig([Problem(name, None, *found) for found in broken])
     given = durability_of_export(facts, lines)
     if given > acknowledged:
         losing = losing_lines(lines, facts)
         costs = "; ".join(one.cost for one in losing if one.durability > acknowledged)
         raise TuningError(
             "durability_not_acknowledged",
-            f"{facts.candidate} is durability class {given}; exporting it must be acknowledged: "
-            f"{costs}",
+            f"{name} is durability class {given}; exporting it must be acknowledged: {costs}",
             field="acknowledge",
         )
 
@@ -91,21 +90,19 @@ def head(
     given = durability_of_export(facts, lines)
     costs = "; ".join(f"WARNING: {one.cost}" for one in losing_lines(lines, facts))
     warning = f"{WARNINGS.get(given, '')} This was acknowledged. {costs}"
-    model, answer = facts.model, answer_of(facts, lines)
-    small = f"As measured in the {model.title}: too small for the real server" if model else ""
+    answer = answer_of(facts, lines)
     log = facts.candidate_variables.get("log_bin", "")
     state = f", binary log {log}" if log in ("ON", "OFF") else ""
-    said, shown = dict(answer.sentences), ("Confidence",) if undo else ("Confidence", "Price")
+    parts, shown = dict(answer.sentences), ("Confidence",) if undo else ("Confidence", "Price")
     texts = [
         f"{title} by the MySQL OLTP tuning advisor, {facts.date}: study {facts.study}",
         f"All evidence: {facts.study_url}" if facts.study_url else "",
         "" if undo or given is Durability.D0 else warning,
         f"WARNING: {own}" if own else "",
-        f"WARNING: {small}" if small and facts.as_measured else "",
         f"{answer.title}: {answer.effect}".removesuffix(": "),
-        *(f"{name}: {said[name]}" for name in shown if name in said),
-        f"Tested with: {facts.server}{state}; {facts.device}; {facts.effect.workload}. "
-        f"{facts.proportion} {_baseline_in_model(facts)}",
+        *(f"{name}: {parts[name]}" for name in shown if name in parts),
+        f"Tested with: {facts.server}{state}; {facts.device_text}; {facts.workload.name}. "
+        f"{facts.board.proportion} {_baseline_in_model(facts)}",
         f"Before production: {answer.next_step}" if answer.next_step and not undo else "",
     ]
     return [comment(text, mark) for text in texts if text]
@@ -121,14 +118,14 @@ def about(line: Line, facts: ExportFacts, was: str | None = None) -> str:
     parts += [f"costs {one.kind}: {one.loses}" for one in line.costs]
     if line.value.lower() != line.requested.lower():
         parts.append(f"requested {value_text(line, line.requested)}, used as the server had it")
-    parts += [note.detail for note in facts.notes if note.name == line.name]
+    parts += [note["detail"] for note in facts.candidate.notes if note["name"] == line.name]
     if line.in_model and facts.model is not None:
         parts.append(sized_back(line, facts.model))
     elif line.name not in facts.knobs:
         parts.append("not requested: it keeps the measured value, the default is less safe")
-    if line.name == POOL and facts.sizes_back is None:
-        data = f" ({human_bytes(facts.data_bytes)})" if facts.data_bytes else ""
-        parts.append(f"size it for your own data and memory: this is for the tested data{data}")
+    if line.name == POOL and facts.model is None:
+        data = human_bytes(facts.workload.data_bytes)
+        parts.append(f"size it for your own data and memory: this is for the tested data ({data})")
     return sentence("; ".join(part.rstrip(".") for part in parts if part))
 
 
@@ -155,9 +152,9 @@ def not_in_the_file(facts: ExportFacts, lines: Sequence[Line]) -> Iterator[str]:
         )
         yield f"No measurable effect, so left out: {found}"
     gone = [
-        f"{note.name} ({note.action}): {note.detail}"
-        for note in facts.notes
-        if note.name not in facts.knobs
+        f"{note['name']} ({note['action']}): {note['detail']}"
+        for note in facts.candidate.notes
+        if note["name"] not in facts.knobs
     ]
     if gone:
         yield f"In the original config, but not in this file: {'; '.join(gone)}"
@@ -170,8 +167,7 @@ def sentence(text: str) -> str:
 
 def _left_out(name: str, facts: ExportFacts) -> str:
     """Return the text of a left-out line, with both values in a scale model."""
-    knob, value = load_catalogue().get(name), facts.winner_knobs[name]
-    model = facts.sizes_back
+    knob, value, model = load_catalogue().get(name), facts.winner_knobs[name], facts.model
     if model is None or not is_scaled(name):
         return f"{name} = {readable_value(knob, value)}"
     here = on_real_server(name, value, model, facts.server, facts.knobs)
@@ -191,6 +187,6 @@ def _baseline_in_model(facts: ExportFacts) -> str:
     there = on_real_server(POOL, pool, facts.model, facts.server, facts.baseline_knobs)
     knob = load_catalogue().knobs[POOL]
     return (
-        f"Baseline: {facts.baseline}; its buffer pool of {readable_value(knob, pool)} in the "
+        f"Baseline: {facts.baseline.name}; its buffer pool of {readable_value(knob, pool)} in the "
         f"model stands for {readable_value(knob, there)} on the real server."
     )

@@ -14,10 +14,10 @@ from tuning.catalogue.target import traits_of
 from tuning.configs.price import durability_of
 from tuning.models import Candidate, SlotPurpose
 from tuning.results import document as doc
-from tuning.results.board import Board
+from tuning.results.boards import Board
+from tuning.results.conditions import debt_of_reduced
 from tuning.results.sentences import effect_text, shortage_text
 from tuning.results.study_rows import SlotRow, StudyRows
-from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import (
     ReductionState,
     RemovalState,
@@ -26,7 +26,6 @@ from tuning.statistics.confirmation import (
     loss_text,
 )
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.estimate import Estimate
 from tuning.strategy.ablation.ablate import (
     DROPPED,
     MAX_ABLATION_RUNS,
@@ -131,11 +130,8 @@ def _reduced(
 ) -> doc.Reduced | None:
     """Return the newest that is advice, else the newest: lines may have been tested later."""
     slots = [slot for slot in _slots_of(board) if slot.purpose == SlotPurpose.REDUCED]
-    slots.sort(key=lambda slot: slot.order)
     measured = dict.fromkeys(
-        slot.candidate
-        for slot in slots
-        if slot.candidate.name != whole.name and not slot.candidate.is_baseline
+        slot.candidate for slot in slots if slot.name != whole.name and not slot.is_baseline
     )
     found = [_judged(rows, board, whole, parts, one, slots) for one in measured]
     advised = [one for one in found if one.is_advice]
@@ -151,12 +147,9 @@ def _judged(
     slots: Sequence[SlotRow],
 ) -> doc.Reduced:
     """Judge the reduced config whose runs are those of `measured`, by its own rounds."""
-    variants = [
-        one
-        for one in rows.candidates.values()
-        if one.taken_from_id == board.candidates[whole.name].pk
-        and measured in (one, one.merged_into)
-    ]
+    whole_id = board.candidates[whole.name].pk
+    variants = [one for one in rows.candidates.values() if one.taken_from_id == whole_id]
+    variants = [one for one in variants if measured in (one, one.merged_into)]
     # The shortest of the variants with the same effective values.
     candidate = max(variants, key=lambda one: len(one.without), default=measured)
     blocks = sorted({slot.block for slot in slots if slot.candidate == measured})
@@ -166,24 +159,27 @@ def _judged(
     open_blocks = {slot.block for slot in slots if not slot.is_finished}
     mine = [run for run in runs if run.candidate == measured.name]
     ok = [run for run in mine if run.counts]
+
+    def rounds(metric: Metric) -> list[tuple[float | None, float | None, float | None]]:
+        at = {(run.block, run.candidate): run.figure(metric) for run in runs}
+        first, second, third = names
+        return [(at.get((n, first)), at.get((n, second)), at.get((n, third))) for n in blocks]
+
     found = throughput = None
     if not open_blocks:
         metric, noise = board.aim.objective, parts.run_noise
+        shown = candidate.name, *names[1:]
         found = judge_reduction(
-            [_figures(runs, block, names, metric) for block in blocks],
-            (candidate.name, *names[1:]),
-            margin=parts.margin,
-            run_noise=noise,
-            metric=metric,
+            rounds(metric), shown, margin=parts.margin, run_noise=noise, metric=metric
         )
-        by_throughput = [_figures(runs, one, names, Metric.THROUGHPUT) for one in blocks]
-        pairs = [(one[0], one[2]) for one in by_throughput]
-        throughput = confirm(pairs, candidate.name, names[2], run_noise=noise)
+        pairs = [(one[0], one[2]) for one in rounds(Metric.THROUGHPUT)]
+        throughput = confirm(pairs, candidate.name, names[2], run_noise=noise).estimate
     is_fit = (
         not any(run.outcome in FAULTS for run in mine)
         and not board.aim.missed(mine)
         and candidate.name not in board.not_recovered
     )
+    is_verified = found is not None and found.state is ReductionState.VERIFIED
     return doc.Reduced(
         candidate_id=candidate.pk,
         rounds=len(blocks),
@@ -191,17 +187,13 @@ def _judged(
         state=found.state if found else "measuring",
         to_baseline=found.to_baseline.estimate if found else None,
         to_whole=found.to_whole.estimate if found else None,
-        throughput=throughput.estimate if throughput else None,
+        throughput=throughput,
         runs=len(ok),
         failures=sum(not (run.counts or run.is_cut_short) for run in mine),
         blocks=len({run.block for run in ok}),
         figures=_medians(ok),
         debtor=debt_of_reduced(board, candidate),
-        is_advice=found is not None
-        and found.state is ReductionState.VERIFIED
-        and throughput is not None
-        and throughput.estimate is not None
-        and is_fit,
+        is_advice=is_verified and throughput is not None and is_fit,
     )
 
 
@@ -235,14 +227,6 @@ def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observa
     )
 
 
-def _figures(
-    runs: Iterable[Observation], block: int, names: tuple[str, str, str], metric: Metric
-) -> tuple[float | None, float | None, float | None]:
-    there = {run.candidate: run.figure(metric) for run in runs if run.block == block}
-    first, second, third = (there.get(name) for name in names)
-    return first, second, third
-
-
 def _medians(runs: Sequence[Observation]) -> doc.Figures:
     def middle(name: str) -> float | None:
         known = [value for run in runs if (value := getattr(run, name)) is not None]
@@ -261,38 +245,33 @@ def _effects(
             state = RemovalState.UNSETTLED if one.blocks >= MIN_BLOCKS else RemovalState.UNTESTED
         if one.estimate is not None and state is not RemovalState.UNTESTED:
             found = one.estimate.inverse()
-        text = one.reason or "no figure"
+        text = effect_text(found, metric) if found else one.reason or "no figure"
         if state is RemovalState.SAME:
             text = "the server has the same effective values without"
         elif state is RemovalState.UNTESTED:
             text = f"not tested on its own{f': {shortage}' if shortage else ' yet'}"
-        elif found is not None:
-            text = effect_text(found, metric)
-            if state is RemovalState.UNSETTLED:
-                text += f"; more than {loss_text(parts.margin)} may be lost without"
-        yield _effect(one.part.lines, state, text, found, one.blocks, one.reason)
+        elif state is RemovalState.UNSETTLED and found is not None:
+            text = f"{text}; more than {loss_text(parts.margin)} may be lost without"
+        yield doc.LinesEffect(
+            names=one.part.lines,
+            state=state,
+            estimate=found,
+            blocks=one.blocks,
+            reason=one.reason,
+            text=text,
+            is_left_out=state in DROPPED,
+        )
     for name, reason in whole.kept.items():
         if whole.baseline_knobs.get(name) != whole.knobs[name]:
-            yield _effect((name,), RemovalState.NEEDED, reason, reason=reason)
-
-
-def _effect(
-    names: tuple[str, ...],
-    state: RemovalState,
-    text: str,
-    estimate: Estimate | None = None,
-    blocks: int = 0,
-    reason: str = "",
-) -> doc.LinesEffect:
-    return doc.LinesEffect(
-        names=names,
-        state=state,
-        estimate=estimate,
-        blocks=blocks,
-        reason=reason,
-        text=text,
-        is_left_out=state in DROPPED,
-    )
+            yield doc.LinesEffect(
+                names=(name,),
+                state=RemovalState.NEEDED,
+                estimate=None,
+                blocks=0,
+                reason=reason,
+                text=reason,
+                is_left_out=False,
+            )
 
 
 _ORDER = (

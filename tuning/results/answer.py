@@ -33,8 +33,8 @@ KEPT = Estimate(ratio=1.0)
 class Advice:
     """The config to use on a board and the figures that support it.
 
-    effect: on throughput. gained: what it gained of the objective, where that is another metric.
-    whole_id: the confirmed winner, if the candidate is that without some of its lines.
+    effect: on throughput. gained: what it gained of the objective. whole_id: the confirmed winner,
+    if the candidate is that without some of its lines.
     """
 
     candidate_id: int
@@ -50,51 +50,32 @@ def advise(document: StudyDocument, board: Board) -> Advice:
     A confirmed winner that was measured without some of its lines gives way to the reduced config
     if the rounds of that speak for it.
     """
-    ablation, advice = board.ablation, _with_all_lines(document, board)
-    reduced = ablation.reduced if ablation else None
-    if ablation is None or reduced is None or advice.candidate_id != ablation.whole_id:
-        return advice
-    if not reduced.is_advice or reduced.throughput is None:
-        return advice
-    return Advice(
-        candidate_id=reduced.candidate_id,
-        effect=reduced.throughput,
-        confirmation=advice.confirmation,
-        gained=_gained(document, reduced.to_baseline),
-        whole_id=ablation.whole_id,
-    )
-
-
-def _with_all_lines(document: StudyDocument, board: Board) -> Advice:
-    winner, by_throughput = board.leader_id, board.advice
-    if document.study.objective is not Metric.THROUGHPUT:
-        by_throughput = board.rankings[Metric.THROUGHPUT]
+    winner = board.leader_id
+    by_throughput = board.rankings[Metric.THROUGHPUT]
+    if document.study.objective is Metric.THROUGHPUT:
+        by_throughput = board.advice
     standing = by_throughput.standing(winner) if winner is not None else None
     if winner is None or standing is None or standing.estimate is None:
         return Advice(board.baseline_id)
     if not document.study.confirms:
         decided = board.advice.standing(winner)
-        gained = _gained(document, decided.estimate if decided else None)
+        gained = decided.estimate if decided else None
         return Advice(winner, standing.estimate, gained=gained)
     found = next(one for one in board.confirmations if one.candidate_id == winner)
     if found.state != ConfirmationState.CONFIRMED or found.throughput is None:
-        return Advice(board.baseline_id, KEPT, found.state)
-    gained = _gained(document, found.estimate)
-    return Advice(winner, found.throughput, found.state, gained)
-
-
-def _gained(document: StudyDocument, found: Estimate | None) -> Estimate | None:
-    return None if document.study.objective is Metric.THROUGHPUT else found
-
-
-def _baseline(document: StudyDocument, board: Board) -> str:
-    return document.candidate[board.baseline_id].name
+        return Advice(board.baseline_id, confirmation=found.state)
+    reduced = board.ablation.reduced if board.ablation else None
+    if reduced is None or not reduced.is_advice or reduced.throughput is None:
+        return Advice(winner, found.throughput, found.state, found.estimate)
+    return Advice(
+        reduced.candidate_id, reduced.throughput, found.state, reduced.to_baseline, winner
+    )
 
 
 def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
     """Store the recommendation of every board that has a figure of the baseline.
 
-    `had_finalists`: whether a search that raced nothing had configs to race; its time ran out.
+    had_finalists: whether a search that raced nothing had configs to race; its time ran out.
     Raises NothingToRecommend if none has one: then no candidate can be called better or worse.
     """
     document = build(StudyRows(study), is_over=True)
@@ -103,12 +84,12 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
         raise _nothing_to_recommend(document)
     for board in judged:
         if study.search is not None and not board.is_raced:
-            _store_nothing_found(study, document, board, had_finalists=had_finalists)
-            continue
-        advice, found = advise(document, board), board.advice
-        texts = _sentences(study, document, board, advice)
-        verdict = " ".join(text for text in texts if text)
-        _store(study, board, advice, found.verdict.kind, found.noise_floor, verdict)
+            kind, texts = _nothing_found(study, document, board, had_finalists=had_finalists)
+            _store(document, board, Advice(board.baseline_id), kind, None, texts)
+        else:
+            advice, found = advise(document, board), board.advice
+            texts = [*_sentences(study, document, board, advice)]
+            _store(document, board, advice, found.verdict.kind, found.noise_floor, texts)
 
 
 def _has_baseline(document: StudyDocument, board: Board) -> bool:
@@ -151,20 +132,29 @@ def _sentences(
     study: Study, document: StudyDocument, board: Board, advice: Advice
 ) -> Iterator[str]:
     """Yield the sentences of the verdict; some are empty."""
-    is_baseline = advice.candidate_id == board.baseline_id
     yield board.advice.verdict.sentence
     if advice.confirmation:
         yield from ablation_sentences(document, board.ablation) if board.ablation else ()
-    elif not is_baseline:
+    elif advice.candidate_id != board.baseline_id:
         yield UNCONFIRMED
-    if advice.gained is not None:
+    if advice.gained is not None and document.study.objective is not Metric.THROUGHPUT:
         yield f"Its throughput changed by {advice.effect.change()}."
     others = {row.candidate_id for row in board.rows} - {board.baseline_id}
     refused = {pk for pk in others if document.candidate[pk].refusal}
     if board.failed and others - refused - {*board.failed}:
         names = ", ".join(document.candidate[pk].name for pk in board.failed)
         yield f"Not considered because of failed runs: {names}."
-    yield from _about_limits(document, board, advice)
+    # A reduced config has no row.
+    missed = {one.candidate_id: one.too_slow for one in board.crash_tests if one.too_slow}
+    missed |= {row.candidate_id: row.missed for row in board.rows if row.missed}
+    own = missed.pop(board.baseline_id, "")
+    if missed:
+        names = "; ".join(f"{document.candidate[pk].name} ({missed[pk]})" for pk in missed)
+        yield f"Not considered because of missed limits: {names}."
+    if own:
+        is_kept = advice.candidate_id == board.baseline_id
+        none = ", and no config in the study meets the limits" if is_kept else ""
+        yield f"{_baseline(document, board)} itself misses {own}{none}."
     if study.concluded_at is not None:
         yield f"{CONCLUDED.capitalize()}."
     yield time_sentence(study, document, board)
@@ -174,20 +164,8 @@ def _sentences(
     yield document.quality.sentence
 
 
-def _about_limits(document: StudyDocument, board: Board, advice: Advice) -> Iterator[str]:
-    """Yield which candidates miss a limit of the user, and whether the recommended one does."""
-    missed = {row.candidate_id: row.missed for row in board.rows if row.missed}
-    # A reduced config has no row.
-    late = {one.candidate_id: one.too_slow for one in board.crash_tests if one.too_slow}
-    missed = late | missed
-    own = missed.pop(board.baseline_id, "")
-    if missed:
-        names = "; ".join(f"{document.candidate[pk].name} ({missed[pk]})" for pk in missed)
-        yield f"Not considered because of missed limits: {names}."
-    if own:
-        kept = advice.candidate_id == board.baseline_id
-        none = ", and no config in the study meets the limits" if kept else ""
-        yield f"{_baseline(document, board)} itself misses {own}{none}."
+def _baseline(document: StudyDocument, board: Board) -> str:
+    return document.candidate[board.baseline_id].name
 
 
 def time_sentence(study: Study, document: StudyDocument, board: Board) -> str:
@@ -200,10 +178,16 @@ def time_sentence(study: Study, document: StudyDocument, board: Board) -> str:
     begun = len({run.block for run in document.board_runs(board, "block")})
     racing = sum(row.left is None for row in board.rows) - 1
     is_decided = racing == 0 or (study.races and racing == 1 and begun >= FIRST_DECISION)
+    # Disturbed runs that were not measured as often as they may be.
+    times = Counter(run.order for run in document.runs if run.state == RunState.DISTURBED)
+    void = sum(
+        run.state == RunState.DISTURBED and times[run.order] <= settings.DISTURBED_RUN_RETRIES
+        for run in document.board_runs(board, "block", "confirmation")
+    )
     parts = []
     if begun < study.blocks and not is_decided:
         parts.append(f"{begun} of {counted(study.blocks, 'block')} {WERE[begun != 1]} measured")
-    if void := _not_measured_again(document, board):
+    if void:
         parts.append(f"{counted(void, 'disturbed run', WERE)} not measured again")
     if not parts:
         return ""
@@ -214,50 +198,39 @@ def time_sentence(study: Study, document: StudyDocument, board: Board) -> str:
     )
 
 
-def _not_measured_again(document: StudyDocument, board: Board) -> int:
-    """Count the disturbed runs that were not measured as often as they may be."""
-    times = Counter(run.order for run in document.runs if run.state == RunState.DISTURBED)
-    return sum(
-        run.state == RunState.DISTURBED and times[run.order] <= settings.DISTURBED_RUN_RETRIES
-        for run in document.board_runs(board, "block", "confirmation")
-    )
-
-
-def _store_nothing_found(
+def _nothing_found(
     study: Study, document: StudyDocument, board: Board, *, had_finalists: bool
-) -> None:
-    """Store that a search which took nothing into a race keeps the baseline."""
+) -> tuple[VerdictKind, list[str]]:
+    """Return why a search that took nothing into a race keeps the baseline, with sentences."""
     ours = [one for one in document.candidates if not one.is_baseline]
     unfit = sum(bool(one.refusal) for one in ours)
     same = sum(one.merged_into_id is not None for one in ours)
     here = [run for run in document.newest_runs if (run.device_id, run.workload_id) == board.place]
     looked = len({run.candidate_id for run in here} - {board.baseline_id})
-    said = [f"{counted(looked, 'config', WERE)} measured"]
-    said += [f"{unfit} refused"] if unfit else []
-    said += [f"{same} the same as others"] if same else []
+    parts = [f"{counted(looked, 'config', WERE)} measured"]
+    parts += [f"{unfit} refused"] if unfit else []
+    parts += [f"{same} the same as others"] if same else []
     kind, head = VerdictKind.NOTHING_FOUND, "The search found nothing better"
     if not (document.search and document.search.has_figures):
         kind, head = VerdictKind.NOTHING_TO_COMPARE, "The search could compare nothing"
         name = metric_name(document.study.objective)
         why = f"none could be compared, because runs have no figure of {name}"
-        said += [why] if looked else []
+        parts += [why] if looked else []
     elif had_finalists:
-        kind = VerdictKind.TIME_RAN_OUT
-        head = "The search ended without a race"
-        said += ["the time ran out before the best could race"]
+        kind, head = VerdictKind.TIME_RAN_OUT, "The search ended without a race"
+        parts.append("the time ran out before the best could race")
     else:
-        said += ["none looked good enough for a race"]
-    said += [CONCLUDED] if study.concluded_at else []
-    texts = [f"{head}: keep {_baseline(document, board)} ({'; '.join(said)})."]
-    texts += _limits_of_search(Aim.from_json(study.search or {}), document, board, here)
-    _store(study, board, Advice(board.baseline_id), kind, None, " ".join(texts))
+        parts.append("none looked good enough for a race")
+    parts += [CONCLUDED] if study.concluded_at else []
+    text = f"{head}: keep {_baseline(document, board)} ({'; '.join(parts)})."
+    aim = Aim.from_json(study.search or {})
+    return kind, [text, *_limits_of_search(aim, document, board, here)]
 
 
 def _limits_of_search(
     aim: Aim, document: StudyDocument, board: Board, screened: Iterable[RunFacts]
 ) -> Iterator[str]:
     """Yield how many configs kept the limits, whether the baseline did, and its recovery."""
-    baseline = _baseline(document, board)
     runs: dict[int, list[Observation]] = {}
     for run in screened:
         if run.is_ok:
@@ -268,26 +241,25 @@ def _limits_of_search(
         kept = sum(not aim.missed(seen) for seen in others)
         limits = " and ".join(limit_text(metric, bound) for metric, bound in aim.keep.items())
         yield f"In short runs {kept} of {len(others)} configs kept {limits}."
-    missed = [*missed_texts(aim, runs.get(board.baseline_id, []))]
-    missed += [one.too_slow for one in board.crash_tests if one.candidate_id == board.baseline_id]
-    if missed := [text for text in missed if text]:
-        yield f"{baseline} itself misses {'; '.join(missed)}."
-    for test in board.crash_tests:
-        if test.candidate_id == board.baseline_id:
-            yield test.sentence
+    tests = [one for one in board.crash_tests if one.candidate_id == board.baseline_id]
+    missed = [*missed_texts(aim, runs.get(board.baseline_id, [])), *(t.too_slow for t in tests)]
+    if missed := list(filter(None, missed)):
+        yield f"{_baseline(document, board)} itself misses {'; '.join(missed)}."
+    yield from (test.sentence for test in tests)
 
 
 def _store(
-    study: Study,
+    document: StudyDocument,
     board: Board,
     advice: Advice,
     kind: str,
     noise_floor: float | None,
-    verdict: str,
+    texts: Iterable[str],
 ) -> None:
-    effect, gained = advice.effect, advice.gained
+    objective, effect = document.study.objective, advice.effect
+    gained = None if objective is Metric.THROUGHPUT else advice.gained
     Recommendation.objects.update_or_create(
-        study=study,
+        study_id=document.study.id,
         device_id=board.device_id,
         workload_id=board.workload_id,
         durability=board.durability,
@@ -299,13 +271,13 @@ def _store(
             "low": effect.low,
             "high": effect.high,
             "confidence": effect.confidence,
-            "objective": Aim.from_json(study.search or {}).objective,
+            "objective": objective,
             "objective_ratio": gained.ratio if gained else None,
             "objective_low": gained.low if gained else None,
             "objective_high": gained.high if gained else None,
             "noise_floor": noise_floor,
             "confirmation": advice.confirmation,
-            "verdict": verdict,
+            "verdict": " ".join(filter(None, texts)),
             "created_at": Now(),
         },
     )

@@ -6,25 +6,26 @@ calls, and nowhere else.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmarks.emulation.profile import NATIVE
-from benchmarks.models import Device
+from benchmarks.models import Device, RunState
 from tuning.errors import UnknownTemplate
-from tuning.models import Candidate, Study, StudyState
+from tuning.models import Candidate, Recommendation, Study, StudyState
 from tuning.results import document as doc
 from tuning.results.ablation import ablation_of
-from tuning.results.board import Board
-from tuning.results.boards import board_part, boards_of
+from tuning.results.boards import Board, boards_of
+from tuning.results.conditions import debt_sentence, debtors_of, limit_sentence, quality_of
 from tuning.results.gate import gate_document
-from tuning.results.quality import quality_of
 from tuning.results.search import search_of
-from tuning.results.sentences import proportion_text
+from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
+from tuning.statistics.ranking import Judgement, Ranked, pareto_front
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
-from tuning.study_templates.loader import Claim, StudyTemplate, load_template
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
@@ -33,7 +34,6 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
     is_over: whether the study ends now, before its row says so.
     """
     study, template, boards = rows.study, template_of(rows.study), boards_of(rows)
-    claims = template.claims if template else ()
     ablations = [ablation_of(rows, board, is_over=is_over) for board in boards]
     return doc.StudyDocument(
         schema_version=doc.SCHEMA_VERSION,
@@ -47,14 +47,23 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
         candidates=_candidates(rows),
         runs=rows.runs,
         boards=tuple(
-            board_part(rows, board, found if study.ablates else None)
+            _board(rows, board, found if study.ablates else None)
             for board, found in zip(boards, ablations, strict=True)
         ),
         search=search_of(rows),
         gate=gate_document(rows) if study.gate is not None else None,
-        quality=quality_of(rows.slots, rows.runs),
+        quality=quality_of(rows.runs),
         repeats=template.repeats if template else "",
-        claims=tuple(_claim(number, one) for number, one in enumerate(claims, 1)),
+        claims=tuple(
+            doc.Claim.copied_from(
+                one,
+                number=number,
+                device_kinds=tuple(map(str, one.devices)),
+                claimed_low=one.ratio.above,
+                claimed_high=one.ratio.below,
+            )
+            for number, one in enumerate(template.claims if template else (), 1)
+        ),
         findings=tuple(findings_of(rows, boards)),
         can_be_ablated=_can_be_ablated(rows, ablations),
     )
@@ -62,11 +71,10 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
 
 def _can_be_ablated(rows: StudyRows, ablations: Iterable[doc.Ablation | None]) -> bool:
     study = rows.study
-    states = {one.confirmation for one in rows.recommendations}
     return (
         study.state == StudyState.FINISHED
         and study.concluded_at is None
-        and ConfirmationState.CONFIRMED in states
+        and any(r.confirmation == ConfirmationState.CONFIRMED for r in rows.recommendations)
         and any(one.is_left for one in ablations if one is not None)
     )
 
@@ -94,7 +102,6 @@ def _device(device: Device) -> doc.DeviceFacts:
     return doc.DeviceFacts.copied_from(
         device,
         name=str(device),
-        emulation_name=profile.name if profile else NATIVE,
         emulation_text=profile.label() if profile else "",
         emulation_limits=profile.limits if profile else "",
     )
@@ -119,15 +126,132 @@ def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFact
     )
 
 
-def _claim(number: int, claim: Claim) -> doc.Claim:
-    return doc.Claim(
-        number=number,
-        says=claim.says,
-        source=claim.source,
-        published=claim.published,
-        device_kinds=tuple(str(one) for one in claim.devices),
-        claimed_low=claim.ratio.above,
-        claimed_high=claim.ratio.below,
+def _board(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> doc.Board:
+    ids = {one.name: one.pk for one in rows.candidates.values()}
+    place = board.device.pk, board.workload.pk
+    stored = (
+        _recommendation(one)
+        for one in rows.recommendations
+        if (one.device_id, one.workload_id) == place and one.durability == board.durability
+    )
+    debtors = debtors_of(board)
+    judged = dict(board.judgements)
+    if not (board.failed or board.over_limits):  # then the advice is about the same ranking
+        judged[board.aim.objective] = board.for_advice
+    front = pareto_front([one.analysis for one in board.judgements.values()])
+    return doc.Board(
+        device_id=place[0],
+        workload_id=place[1],
+        durability=str(board.durability),
+        proportion=proportion_text(rows.study, board.device, board.workload),
+        baseline_id=board.baseline.pk,
+        rows=_board_rows(rows, board, debtors),
+        rankings={metric: _ranking(one, metric, ids) for metric, one in judged.items()},
+        advice=_ranking(board.for_advice, board.aim.objective, ids),
+        leader_id=ids[board.leader] if board.leader else None,
+        has_figures=any(run.counts for run in board.observations),
+        is_raced=bool(board.slots),
+        blocks_begun=len({slot.block for slot in board.slots if slot.run.is_done}),
+        excluded=tuple(board.excluded),
+        pareto=tuple(ids[name] for name in front),
+        failed=tuple(ids[name] for name in board.failed),
+        confirmations=tuple(_confirmation(board, one) for one in board.tried),
+        debtors=tuple(debtors),
+        debt_sentence=debt_sentence(debtors, {pk: name for name, pk in ids.items()}),
+        crash_tests=tuple(
+            doc.CrashTest.copied_from(
+                test,
+                candidate_id=ids[name],
+                too_slow=board.not_recovered.get(name, ""),
+                sentence=recovery_sentence(name, test),
+            )
+            for name, test in board.crash_tests.items()
+        ),
+        ablation=ablation,
+        recommendation=next(stored, None),
+    )
+
+
+def _board_rows(
+    rows: StudyRows, board: Board, debtors: Sequence[doc.Debtor]
+) -> tuple[doc.BoardRow, ...]:
+    place = board.device.pk, board.workload.pk
+    disturbed = Counter(
+        run.candidate_id
+        for run in rows.runs
+        if run.state == RunState.DISTURBED and (run.device_id, run.workload_id) == place
+    )
+    owing = {one.candidate_id: one.marked for one in debtors}
+    load_host = str(board.workload.load_host or "")
+
+    def row(line: Ranked) -> doc.BoardRow:
+        pk, left = board.candidates[line.name].pk, board.eliminations.get(line.name)
+        runs = [slot.run for slot in board.slots if slot.candidate_id == pk and slot.run.is_ok]
+        return doc.BoardRow.copied_from(
+            line,
+            candidate_id=pk,
+            figures=doc.Figures.copied_from(line),
+            disturbed=disturbed[pk],
+            warming=sum(run.still_warming for run in runs),
+            owing=owing.get(pk, 0),
+            left=doc.Elimination.copied_from(left) if left else None,
+            missed=board.missed_text(line.name),
+            limit=limit_sentence(runs, load_host),
+            price=doc.Price.of(run.costs for run in runs),
+        )
+
+    return tuple(map(row, board.judgement.ranked))
+
+
+def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ranking:
+    analysis, verdict = found.analysis, found.verdict
+    return doc.Ranking(
+        metric=metric,
+        standings=tuple(
+            doc.Standing.copied_from(
+                line,
+                candidate_id=ids[line.name],
+                tied_with=tuple(ids[name] for name in line.tied_with),
+                at_most=doc.finite(line.at_most),
+            )
+            for line in found.ranked
+        ),
+        verdict=doc.Verdict.copied_from(verdict, candidate_id=ids[verdict.candidate]),
+        winner_id=ids[analysis.winner] if analysis.winner else None,
+        noise_floor=doc.finite(analysis.floor),
+        run_noise=doc.finite(analysis.run_noise),
+        same=doc.finite(analysis.same),
+        blocks=analysis.blocks,
+        drift=found.drift,
+    )
+
+
+def _confirmation(board: Board, candidate: Candidate) -> doc.Confirmation:
+    pairs, found = board.pairs_of(candidate), board.confirmations.get(candidate.name)
+    throughput = board.throughputs[candidate.name] if found else None
+    return doc.Confirmation(
+        candidate_id=candidate.pk,
+        pairs=tuple(pairs),
+        pairs_done=sum(pair.is_finished for pair in pairs),
+        state=found.state.value if found else "measuring",
+        whole_pairs=found.pairs if found else 0,
+        estimate=found.estimate if found else None,
+        throughput_pairs=throughput.pairs if throughput else 0,
+        throughput=throughput.estimate if throughput else None,
+        sentence=found.sentence if found else "",
+    )
+
+
+def _recommendation(row: Recommendation) -> doc.Recommendation:
+    effect = Estimate(
+        ratio=row.ratio_to_baseline, low=row.low, high=row.high, confidence=row.confidence
+    )
+    gained = None
+    if row.objective_ratio is not None:
+        bounds = {"low": row.objective_low, "high": row.objective_high}
+        gained = Estimate(ratio=row.objective_ratio, confidence=row.confidence, **bounds)
+    return doc.Recommendation.copied_from(
+        row, effect=effect, objective_effect=gained, sentence=row.verdict
     )
 
 
@@ -145,16 +269,15 @@ def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
     if template is None or not template.claims:
         return []
     candidates = rows.candidates.values()
-    same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
     found = [
         ClaimBoard(
             device_id=board.device.pk,
             kind=board.device.kind,
             connections=board.workload.connections,
-            analyses={metric: board.judgements[metric].analysis for metric in Metric},
+            analyses={metric: one.analysis for metric, one in board.judgements.items()},
             observations=board.observations,
             alpha=board.alpha,
-            same_as=same_as,
+            same_as={one.name: one.merged_into.name for one in candidates if one.merged_into},
             is_throttled=board.device.is_throttled,
         )
         for board in boards

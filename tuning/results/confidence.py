@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmarks.counted import counted, length_text
 from tuning.results.document import Board, Debtor, Recommendation, RunFacts, StudyDocument
@@ -35,15 +35,14 @@ _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 _NOT_KNOWN = ("", VerdictKind.TIME_RAN_OUT, VerdictKind.NOTHING_TO_COMPARE)
 
 
-@dataclass(frozen=True)
-class Confidence:
+class Confidence(NamedTuple):
     """word: confirmed, provisional, no difference or not known. reason: sentences.
 
     needed_s: how long runs would have to be for a dependable size of the gain; None if unknown.
     """
 
-    word: str = ""
-    reason: str = ""
+    word: str
+    reason: str
     needed_s: float | None = None
 
 
@@ -68,15 +67,17 @@ def confidence_of(document: StudyDocument, board: Board, found: Recommendation) 
         word = "not known" if is_open or found.kind in _NOT_KNOWN else "no difference"
         word = "confirmed" if found.kind == VerdictKind.BASELINE_BEST else word
         return Confidence(word, f"{said[:1].upper()}{said[1:]}.")
-    debtor, runs = _debtor(board, found), _compared_runs(document, board, found)
+    compared = {found.candidate_id, found.whole_id, board.baseline_id}
+    runs = document.board_runs(board, "block", "confirmation")
+    runs = tuple(run for run in runs if run.is_ok and run.candidate_id in compared)
+    debtor = _debtor(board, found)
     doubts = list(_doubts(runs, debtor))
-    caveats = doubts + list(_limits(document, board, runs))
+    caveats = "; ".join([*doubts, *_limits(document, board, runs)])
     is_confirmed = found.confirmation == ConfirmationState.CONFIRMED
-    baseline = document.candidate[board.baseline_id].name
     better = "yes, confirmed" if is_confirmed else "not confirmed"
+    baseline = document.candidate[board.baseline_id].name
     reason = f"Better than {baseline}: {better} in fresh pairs."
-    if caveats:
-        reason += f" Size of the gain: {'; '.join(caveats)}."
+    reason += f" Size of the gain: {caveats}." if caveats else ""
     word = "confirmed" if is_confirmed and not doubts else "provisional"
     return Confidence(word, reason, debtor.seconds_to_settle if debtor else None)
 
@@ -91,36 +92,24 @@ def _debtor(board: Board, found: Recommendation) -> Debtor | None:
     return next((one for one in owing if not one.is_settled), None)
 
 
-def _compared_runs(document: StudyDocument, board: Board, found: Recommendation) -> list[RunFacts]:
-    compared = {found.candidate_id, found.whole_id, board.baseline_id}
-    runs = document.board_runs(board, "block", "confirmation")
-    return [run for run in runs if run.is_ok and run.candidate_id in compared]
-
-
 def _doubts(runs: Sequence[RunFacts], debtor: Debtor | None) -> Iterator[str]:
     """Yield what was seen in these runs that changes the gain in longer use."""
     if debtor is not None:
         needed = debtor.seconds_to_settle
         tell = f" (runs of about {length_text(needed)} would show it)" if needed else ""
         yield f"disk writes were postponed until after the runs{tell}"
-    warming = [run for run in runs if run.still_warming]
-    if len(warming) > _MANY_WARMING * len(runs):
-        yield f"{len(warming)} of {counted(len(runs), 'run')} had not warmed up"
+    warming = sum(run.still_warming for run in runs)
+    if warming > _MANY_WARMING * len(runs):
+        yield f"{warming} of {counted(len(runs), 'run')} had not warmed up"
 
 
 def _limits(document: StudyDocument, board: Board, runs: Sequence[RunFacts]) -> Iterator[str]:
     """Yield how the runs differ from long use of a real server."""
     if 0 < (longest := max((run.measure_s for run in runs), default=0)) < MIN_MEASURE_S:
         yield f"runs of {longest} s are short"
-    if (times := _memory_by_data(document, board)) is not None and times >= 1:
-        yield f"memory was {times:,.0f} times the data" if times >= 2 else "all data fit in memory"
-
-
-def _memory_by_data(document: StudyDocument, board: Board) -> float | None:
-    """Return memory by data; None where unknown, and in proportion to the user's own server."""
-    if document.study.scale_model is not None:
-        return None
     limit = document.device[board.device_id].memory_limit_bytes
     memory = document.study.memory_bytes if limit is None else limit
     data = document.workload[board.workload_id].data_bytes
-    return memory / data if memory is not None and data else None
+    times = (memory or 0) / data if data else 0.0
+    if document.study.scale_model is None and times >= 1:
+        yield f"memory was {times:,.0f} times the data" if times >= 2 else "all data fit in memory"

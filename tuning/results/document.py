@@ -1,9 +1,8 @@
 """The result document of a study: all that is shown of it, as one versioned document.
 
-`tuning.results.build` makes it from rows. Pages, charts, API, terminal, exports and comparisons
-are functions of it. Figures are numbers in the units of their names; ratios are relative to the
-baseline; None is "no figure". Things are named by their primary keys. Series, variables that a
-server read back, and logs of runs stay outside.
+`tuning.results.build` makes it from rows. Figures are numbers in the units of their names; ratios
+are relative to the baseline; None is "no figure". Things are named by their primary keys. Series,
+variables that a server read back, and logs of runs stay outside.
 """
 
 from __future__ import annotations
@@ -57,11 +56,13 @@ class Figures(Part):
 
     def of(self, metric: Metric) -> float | None:
         """The figure of a metric by which candidates are ranked."""
-        return {
-            Metric.THROUGHPUT: self.throughput,
-            Metric.P95: self.p95_ms,
-            Metric.SERVER_PATH_LENGTH: self.server_path_length,
-        }[metric]
+        value: float | None = getattr(self, metric.value)
+        return value
+
+
+#: Cycles of the host per transaction in a run, % of the CPUs in user and in system code, and bytes
+#: written per transaction.
+Costs = tuple[float | None, float | None, float | None, float | None]
 
 
 class StudyFacts(Part):
@@ -99,7 +100,7 @@ class StudyFacts(Part):
 
 
 class DeviceFacts(Part):
-    """A device of the study. emulation_label: "" for a real one. emulation_name: as typed."""
+    """A device of the study. emulation_label: "" for a real one."""
 
     id: int
     name: str
@@ -110,7 +111,6 @@ class DeviceFacts(Part):
     model: str
     block_device: str
     file_system: str
-    emulation_name: str
     emulation_label: str
     emulation_text: str
     emulation_limits: str
@@ -214,6 +214,21 @@ class RunFacts(Part):
     unwatched: tuple[str, ...]
 
     @property
+    def costs(self) -> Costs:
+        return (
+            self.figures.host_path_length,
+            self.cpu_user_pct,
+            self.cpu_sys_pct,
+            self.bytes_written_per_transaction,
+        )
+
+    @property
+    def failure(self) -> str:
+        """State and reason, as "crashed (signal 11)"."""
+        reason = self.reason.rstrip(".")
+        return self.state.replace("_", " ") + (f" ({reason})" if reason else "")
+
+    @property
     def is_ok(self) -> bool:
         return self.state == "ok"
 
@@ -291,11 +306,6 @@ class Elimination(Part):
 
     after_block: int
     reason: str
-
-
-#: Cycles of the host per transaction in a run, % of the CPUs in user and in system code, and bytes
-#: written per transaction.
-Costs = tuple[float | None, float | None, float | None, float | None]
 
 
 class Price(Part):
@@ -671,7 +681,7 @@ class Quality(Part):
 
     disturbed counts void runs, without_figure those of them that were not measured again. kinds:
     their causes; a run may have several. still_warming: runs that count although their throughput
-    had a trend. stolen_pct: the steal time of counted runs with more than a quiet host has.
+    had a trend.
     """
 
     disturbed: int
@@ -679,7 +689,6 @@ class Quality(Part):
     still_warming: int
     kinds: dict[str, int]
     unwatched: tuple[str, ...]
-    stolen_pct: tuple[float, ...]
     sentence: str
 
 
@@ -691,7 +700,6 @@ class GateLimit(Part):
 
     metric: Metric
     limit: str
-    allowed_percent: float
     verdict: str
     change_percent: float | None
     low_percent: float | None
@@ -700,7 +708,6 @@ class GateLimit(Part):
     baseline: float | None
     pairs: int
     pairs_to_decide: int | None
-    minutes_to_decide: float | None
 
 
 class GateDurability(Part):
@@ -747,7 +754,8 @@ class StudyDocument(Part):
     """A study at one revision.
 
     runs: every run in the order of the study. repeats: the figure that the template repeats. gate:
-    None for a study that is no gate. answers: one per recommendation.
+    None for a study that is no gate. answers: one per recommendation. candidate, device, workload:
+    by primary key; answer: by that of its recommendation.
     """
 
     schema_version: int
@@ -769,12 +777,10 @@ class StudyDocument(Part):
 
     @cached_property
     def candidate(self) -> dict[int, CandidateFacts]:
-        """By primary key."""
         return {one.id: one for one in self.candidates}
 
     @cached_property
     def device(self) -> dict[int, DeviceFacts]:
-        """By primary key."""
         return {one.id: one for one in self.devices}
 
     def unit_on(self, board: Board) -> str:
@@ -783,12 +789,10 @@ class StudyDocument(Part):
 
     @cached_property
     def workload(self) -> dict[int, WorkloadFacts]:
-        """By primary key."""
         return {one.id: one for one in self.workloads}
 
     @cached_property
     def answer(self) -> dict[int, Answer]:
-        """By primary key of the recommendation."""
         return {one.recommendation_id: one for one in self.answers}
 
     @cached_property

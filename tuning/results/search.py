@@ -38,7 +38,7 @@ def search_of(rows: StudyRows) -> doc.Search | None:
     slots = [slot for slot in rows.slots if slot.purpose == SlotPurpose.SEARCH]
     runs = _short_runs(slots, metric)
     raced = {s.candidate_id for s in rows.slots if s.purpose == SlotPurpose.BLOCK}
-    tried = sorted(_tried(runs, raced, metric), key=lambda one: _order(one.ratio, metric))
+    tried = _tried(runs, raced, metric)
     made = [one for one in rows.candidates.values() if one.found_by_search]
     return doc.Search(
         metric=metric,
@@ -71,36 +71,34 @@ def _short_runs(slots: Sequence[SlotRow], metric: Metric) -> list[doc.ShortRun]:
         one: round_ratios([ShortRun(s.block, s.is_baseline, s.figure(one)) for s in slots])
         for one in Metric
     }
-    found: list[doc.ShortRun] = []
-    for index, slot in enumerate(slots):
-        if slot.is_baseline or not slot.is_finished or slot.state in VOID:
-            continue
-        known = {one: ratio for one in Metric if (ratio := ratios[one][index]) is not None}
-        found.append(
-            doc.ShortRun(
-                number=len(found) + 1,
-                round=rounds[slot.block],
-                candidate_id=slot.candidate_id,
-                run_id=slot.run.id,
-                state=slot.state,
-                ratio=known.get(metric),
-                ratios=known,
-            )
+    shown = [
+        (slot, {one: ratio for one in Metric if (ratio := ratios[one][index]) is not None})
+        for index, slot in enumerate(slots)
+        if slot.is_finished and not slot.is_baseline and slot.state not in VOID
+    ]
+    return [
+        doc.ShortRun(
+            number=number,
+            round=rounds[slot.block],
+            candidate_id=slot.candidate_id,
+            run_id=slot.run.id,
+            state=slot.state,
+            ratio=known.get(metric),
+            ratios=known,
         )
-    return found
+        for number, (slot, known) in enumerate(shown, 1)
+    ]
 
 
 def _tried(runs: Sequence[doc.ShortRun], raced: set[int], metric: Metric) -> list[doc.TriedConfig]:
+    """Return the configs that were measured, best first."""
     by_candidate: dict[int, list[doc.ShortRun]] = {}
     for run in runs:
         by_candidate.setdefault(run.candidate_id, []).append(run)
     found = []
     for pk, there in by_candidate.items():
-        means = {
-            one: geometric_mean(known)
-            for one in Metric
-            if (known := [run.ratios[one] for run in there if one in run.ratios])
-        }
+        ratios = {one: [run.ratios[one] for run in there if one in run.ratios] for one in Metric}
+        means = {one: geometric_mean(known) for one, known in ratios.items() if known}
         found.append(
             doc.TriedConfig(
                 candidate_id=pk,
@@ -112,7 +110,7 @@ def _tried(runs: Sequence[doc.ShortRun], raced: set[int], metric: Metric) -> lis
                 is_finalist=pk in raced,
             )
         )
-    return found
+    return sorted(found, key=lambda one: _order(one.ratio, metric))
 
 
 def _order(ratio: float | None, metric: Metric) -> tuple[bool, float]:

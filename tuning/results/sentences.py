@@ -7,10 +7,10 @@ from math import isfinite
 
 from benchmarks.counted import counted, percent
 from benchmarks.drivers.workloads import TPCC
-from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
+from benchmarks.models import CrashTest, Device, JobState, Workload
 from benchmarks.outcomes import Outcome
 from tuning.models import Candidate, Study
-from tuning.results.document import Ablation, CandidateFacts, Reduced, StudyDocument
+from tuning.results.document import Ablation, Reduced, StudyDocument
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES, recovery_limit_text
@@ -30,32 +30,22 @@ _FAULTS = (
 )
 
 
-def all_failed_text(
-    baseline: str, others: Iterable[Candidate], failed: Mapping[str, tuple[str, str]]
-) -> str:
-    """All other candidates failed, with the first few reasons; "" if that is not the case.
+def all_failed_text(baseline: str, others: Iterable[Candidate], failed: Mapping[str, str]) -> str:
+    """Return that all other candidates failed, with the first reasons; "" if one did not.
 
-    `failed`: by name of a candidate a run that its config may have broken. A refused
-    candidate has no run.
+    failed: by name of a candidate how its run failed. A refused candidate has no run.
     """
-    reasons: dict[str, list[str]] = {}
-    for one in others:
-        if one.refusal:
-            why = f"refused ({one.refusal})"
-        elif one.name in failed:
-            state, reason = failed[one.name]
-            why = str(RunState(state).label).lower()
-            why += f" ({reason.rstrip('.')})" if reason else ""
-        else:
-            return ""
-        reasons.setdefault(why, []).append(one.name)
-    if not failed:
+    reasons = {
+        one.name: f"refused ({one.refusal})" if one.refusal else failed.get(one.name, "")
+        for one in others
+    }
+    if not failed or not all(reasons.values()):
         return ""
-    said = [f"{', '.join(names)}: {why}" for why, names in reasons.items()]
-    more = len(said) - MAX_REASONS
-    said[MAX_REASONS:] = [f"{counted(more, 'other reason')}"] if more > 0 else []
+    texts = [f"{name}: {why}" for name, why in reasons.items()]
+    more = len(texts) - MAX_REASONS
+    texts[MAX_REASONS:] = [f"{more} more"] if more > 0 else []
     return (
-        f"Nothing to compare with {baseline}: every other candidate failed. {'; '.join(said)}. "
+        f"Nothing to compare with {baseline}: every other candidate failed. {'; '.join(texts)}. "
         "Each failed run has the last lines of its log."
     )
 
@@ -68,41 +58,34 @@ def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict
     """
     found = {}
     for name, test in tests.items():
+        slowest = max(test.seconds, default=float("inf"))
         if test.state == JobState.FAILED and test.reason_code in _FAULTS:
             found[name] = f"after a kill under load: {test.reason}"
-        elif limit_s is not None:
-            slowest = max(test.seconds, default=float("inf"))
-            if slowest > limit_s:
-                figure = f"{slowest:.1f} s" if isfinite(slowest) else "no figure"
-                found[name] = f"{recovery_limit_text(limit_s)}: {figure}"
+        elif limit_s is not None and slowest > limit_s:
+            figure = f"{slowest:.1f} s" if isfinite(slowest) else "no figure"
+            found[name] = f"{recovery_limit_text(limit_s)}: {figure}"
     return found
 
 
 def recovery_sentence(name: str, test: CrashTest) -> str:
-    """Return "Killed under load 3 times, X served again after 2.1 to 3.4 s" as a sentence."""
+    """Return "Killed under load 3 times, X served again after 2.1 to 3.4 s" as a sentence.
+
+    It names the redo log that was to be applied, as far as known: a full log takes longer.
+    """
     if not test.seconds:
         return f"The crash recovery of {name} could not be timed: {test.reason}."
-    low, high = min(test.seconds), max(test.seconds)
-    times = len(test.seconds)
-    span = f"{low:.1f} s" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f} s"
-    return (
-        f"Killed under load {counted(times, 'time')}, {name} served again after "
-        f"{span}{_redo(test)}."
-    )
-
-
-def _redo(test: CrashTest) -> str:
-    """Return how much redo there was to apply; a full log takes longer."""
+    low, high = f"{min(test.seconds):.1f}", f"{max(test.seconds):.1f}"
+    span = f"{high} s" if low == high else f"{low} to {high} s"
     ages = [age for kill in test.kills if (age := kill["checkpoint_age_bytes"]) is not None]
     sizes = [size for kill in test.kills if (size := kill["redo_capacity_bytes"]) is not None]
-    if not ages:
-        return ""
-    of = f" of {max(sizes) / 1e6:,.0f} MB that its log holds" if sizes else ""
-    return f", with up to {max(ages) / 1e6:,.0f} MB of redo to apply{of}"
+    redo = f", with up to {max(ages) / 1e6:,.0f} MB of redo to apply" if ages else ""
+    redo += f" of {max(sizes) / 1e6:,.0f} MB that its log holds" if ages and sizes else ""
+    times = counted(len(test.seconds), "time")
+    return f"Killed under load {times}, {name} served again after {span}{redo}."
 
 
 def proportion_text(study: Study, device: Device, workload: Workload) -> str:
-    """Memory and data on one device in a sentence; "" for an old study that did not store it.
+    """Return memory and data on one device in a sentence; "" if the memory is unknown.
 
     A scale model says what it is a model of, other studies what was measured.
     """
@@ -115,47 +98,15 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     data = workload.data_bytes
     share = memory / data
     times = percent(share) if share < 2 else f"{share:,.0f} times the data"
-    said = f"{size_text(memory)} of memory for {size_text(data)} of data ({times})."
+    text = f"{size_text(memory)} of memory for {size_text(data)} of data ({times})."
     if workload.name != TPCC:  # no scale model is made of it
-        return said
-    return f"{said} Is the proportion of your server different? Enter your sizes and run again."
-
-
-def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str]:
-    """Yield for the verdict which lines were left out and why, and which were not tested."""
-    whole = document.candidate[found.whole_id]
-    if found.reduced is not None:
-        reduced = document.candidate[found.reduced.candidate_id]
-        yield _about_reduced(found, found.reduced, whole, reduced)
-    elif found.is_over and (left_out := _names(found, RemovalState.NO_EFFECT)):
-        why = _why_kept_all(found, whole.name)
-        yield f"Nothing measurable is lost without {', '.join(left_out)}, but {why}."
-    if not found.is_over:
-        return
-    command = f"manage.py study ablation {document.study.id}"
-    untested = _names(found, RemovalState.UNTESTED)
-    if untested and not any(one.blocks for one in found.effects):
-        yield (
-            f"Its lines were measured together; none was tested separately, because "
-            f"{found.shortage}."
-        )
-        if found.is_left:
-            yield (
-                f'The button "Test each line" on the study\'s page, or {command}, measures '
-                f"it without some of them, in at most {MAX_ABLATION_RUNS} runs."
-            )
-        return
-    if untested:
-        yield f"Not tested separately, because {found.shortage}: {', '.join(untested)}."
-    if found.is_left:
-        yield f"{command} tests the others."
+        return text
+    return f"{text} Is the proportion of your server different? Enter your sizes and run again."
 
 
 def effect_text(estimate: Estimate | None, metric: Metric) -> str:
     """Return the change as "+12.3 % throughput (95 % interval +8.0 to +16.9 %)"."""
-    if estimate is None:
-        return "no figure"
-    return estimate.change(FULL_NAMES[metric])
+    return estimate.change(FULL_NAMES[metric]) if estimate is not None else "no figure"
 
 
 def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
@@ -165,24 +116,39 @@ def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
     return "there was no time left" if is_left else f"{MAX_ABLATION_RUNS} runs were not enough"
 
 
+def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str]:
+    """Yield for the verdict which lines were left out and why, and which were not tested."""
+    whole = document.candidate[found.whole_id].name
+    if found.reduced is not None:
+        yield _about_reduced(document, found, found.reduced)
+    elif found.is_over and (without_effect := _names(found, RemovalState.NO_EFFECT)):
+        why = f"there was no run of {whole} without all of them: {found.shortage}"
+        if found.no_use:
+            why = f"{whole} without all of them cannot be used: {found.no_use.rstrip('.')}"
+        names = ", ".join(without_effect)
+        yield f"Nothing measurable is lost without {names}, but they are kept: {why}."
+    untested = _names(found, RemovalState.UNTESTED) if found.is_over else []
+    if untested and not any(one.blocks for one in found.effects):
+        yield (
+            f"Its lines were measured together; none was tested separately, because "
+            f"{found.shortage}."
+        )
+    elif untested:
+        yield f"Not tested separately, because {found.shortage}: {', '.join(untested)}."
+    if found.is_over and found.is_left:
+        yield (
+            f'The button "Test each line" on the study\'s page, or manage.py study ablation '
+            f"{document.study.id}, tests the others, in at most {MAX_ABLATION_RUNS} runs."
+        )
+
+
 def _names(found: Ablation, state: RemovalState) -> list[str]:
     return [name for one in found.effects if one.state == state for name in one.names]
 
 
-def _why_kept_all(found: Ablation, whole: str) -> str:
-    """Return why lines that contribute nothing are kept: nothing was measured without them."""
-    without = f"{whole} without all of them"
-    if found.no_use:
-        return f"{without} cannot be used, so they are kept: {found.no_use.rstrip('.')}"
-    if found.is_concluded:
-        return f"the study was concluded early, before {without} was measured: they are kept"
-    return f"{found.shortage} to measure {without}, so they are kept"
-
-
-def _about_reduced(
-    found: Ablation, reduced: Reduced, whole: CandidateFacts, candidate: CandidateFacts
-) -> str:
-    left_out = ", ".join(candidate.without)
+def _about_reduced(document: StudyDocument, found: Ablation, reduced: Reduced) -> str:
+    whole, candidate = (document.candidate[pk] for pk in (found.whole_id, reduced.candidate_id))
+    left_out, most = ", ".join(candidate.without), loss_text(found.margin)
     if reduced.state not in set(ReductionState) - {ReductionState.UNFINISHED}:
         return f"{whole.name} without {left_out} was not measured to the end."
     against = f"{effect_text(reduced.to_whole, found.metric)} against {whole.name}"
@@ -191,13 +157,12 @@ def _about_reduced(
         return (
             f"Lines tested: nothing measurable is lost without {left_out}, so they are left out. "
             f"{candidate.name}: {lead} against the baseline and {against}, in {reduced.rounds} "
-            f"fresh rounds; at most {loss_text(found.margin)} may be lost."
+            f"fresh rounds; at most {most} may be lost."
         )
     why = {
         ReductionState.NOT_CONFIRMED: "the config without is not measurably better than the "
         "baseline",
-        ReductionState.LOSES: f"without, more than {loss_text(found.margin)} may be lost: "
-        f"{against}",
+        ReductionState.LOSES: f"without, more than {most} may be lost: {against}",
         ReductionState.VERIFIED: "without, a run failed or a limit was missed",
     }
     return f"Lines tested: {left_out} kept, because {why[ReductionState(reduced.state)]}."

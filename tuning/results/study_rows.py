@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, Workload
-from tuning.models import (
-    Candidate,
-    CrashSlot,
-    Elimination,
-    Recommendation,
-    Slot,
-    Study,
-)
-from tuning.results import document as doc
+from tuning.models import Candidate, CrashSlot, Elimination, Recommendation, Slot, Study
 from tuning.results.document import Figures, RunFacts
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 
-# Rows beside the slots, each with its study.
-_ROWS: Mapping[str, QuerySet[Any]] = {
-    "candidates": Candidate.objects.select_related("config"),
-    "eliminations": Elimination.objects.all(),
-    "recommendations": Recommendation.objects.all(),
-}
-
 
 def read_studies(studies: Sequence[Study]) -> list[StudyRows]:
     """Return the rows of several studies, read in as many queries as those of one."""
-    slots = slot_columns(study.pk for study in studies)
-    read = {pk: {kind: list[Any]() for kind in _ROWS} | {"slots": slots[pk]} for pk in slots}
-    for kind in _ROWS if read else ():
-        for row in _ROWS[kind].filter(study__in=list(read)):
-            read[row.study_id][kind].append(row)
-    return [StudyRows(study, read[study.pk]) for study in studies]
+    found = {study.pk: StudyRows(study) for study in studies}
+    read = _read(found) if found else {}
+    for pk, rows in found.items():
+        rows.read = {kind: by_study.get(pk, []) for kind, by_study in read.items()}
+    return list(found.values())
 
 
 class StudyRows:
     """The rows of one study at one moment.
 
     Each part is read on first use and kept; rows that are written later are not seen. The number
-    of queries depends on which parts are used and on how often a single run was measured again,
-    never on the number of rows. Rows share objects: `slot.candidate` is one of `candidates`.
+    of queries never depends on the number of rows, only on how often a single run was measured
+    again. Rows share objects: `slot.candidate` is one of `candidates`.
     """
 
-    def __init__(self, study: Study, read: Mapping[str, list[Any]] | None = None) -> None:
-        """`read`: rows that were read for several studies at once, as `read_studies` does."""
+    def __init__(self, study: Study) -> None:
         self.study = study
-        self._given = read or {}
+
+    @cached_property
+    def read(self) -> Mapping[str, list[Any]]:
+        """Rows by kind, as `_read` returns them."""
+        return {
+            kind: found.get(self.study.pk, []) for kind, found in _read([self.study.pk]).items()
+        }
 
     @cached_property
     def devices(self) -> dict[int, Device]:
@@ -68,40 +58,57 @@ class StudyRows:
     @cached_property
     def candidates(self) -> dict[int, Candidate]:
         """The candidates by primary key, in order, each with its config."""
-        found = {one.pk: one for one in self._read("candidates")}
+        found: dict[int, Candidate] = {one.pk: one for one in self.read["candidates"]}
         for one in found.values():
-            if one.merged_into_id is not None:
-                one.merged_into = found[one.merged_into_id]
-            if one.taken_from_id is not None:
-                one.taken_from = found[one.taken_from_id]
+            one.study = self.study
+            one.merged_into = found.get(one.merged_into_id or 0)
+            one.taken_from = found.get(one.taken_from_id or 0)
         return found
 
     @cached_property
     def slots(self) -> list[SlotRow]:
-        """The slots in order, with their runs."""
-        columns = self._given.get("slots")
-        if columns is None:
-            columns = slot_columns([self.study.pk])[self.study.pk]
-        return slot_rows(columns, self.candidates, self.devices, self.workloads)
+        """The slots in order, with their runs.
+
+        Slots of candidates that a search has found since the candidates were read are left out.
+        """
+        return [
+            SlotRow(
+                **{name: slot[name] for name in _SLOT},
+                candidate=self.candidates[slot["candidate_id"]],
+                device=self.devices[slot["device_id"]],
+                workload=self.workloads[slot["workload_id"]],
+                run=runs[0],
+                earlier=runs[1:],
+            )
+            for slot, chain in self.read["slots"]
+            if slot["candidate_id"] in self.candidates
+            for runs in [_facts(slot, chain)]
+        ]
 
     @cached_property
-    def runs(self) -> tuple[doc.RunFacts, ...]:
-        """Every run, including those that were measured again."""
-        return run_facts(self.slots)
+    def runs(self) -> tuple[RunFacts, ...]:
+        """Every run, including those that were measured again, in the order of the study.
+
+        The step of a run changes without a revision: only that of an ended run is known.
+        """
+        runs = [
+            run if run.is_finished else run.model_copy(update={"step": ""})
+            for slot in self.slots
+            for run in (slot.run, *slot.earlier)
+        ]
+        return tuple(sorted(runs, key=lambda run: (run.order, run.id)))
 
     @cached_property
     def eliminations(self) -> list[Elimination]:
         """The candidates that left a race."""
-        return self._read("eliminations")
+        return self.read["eliminations"]
 
     @cached_property
     def crash_slots(self) -> list[CrashSlot]:
         """The crash tests of the study, each with its newest test."""
         if not self.study.crash_tests:
             return []
-        found = list(self.study.crash_slots.select_related("test"))
-        self._attach(found)
-        return found
+        return self._attached(self.study.crash_slots.select_related("test"))
 
     @cached_property
     def aim(self) -> Aim:
@@ -111,35 +118,22 @@ class StudyRows:
     @cached_property
     def recommendations(self) -> list[Recommendation]:
         """The recommendations by device, then by number of connections, then safest first."""
-        found: list[Recommendation] = self._read("recommendations")
-        self._attach(found)
-        found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
-        return found
+        found = self._attached(self.read["recommendations"])
+        return sorted(found, key=_place_of)
 
-    def _read(self, kind: str) -> list[Any]:
-        rows = self._given.get(kind)
-        if rows is None:
-            rows = list(_ROWS[kind].filter(study=self.study))
-        for row in rows:
-            row.study = self.study
-        return rows
-
-    def _attach(self, rows: Iterable[Recommendation | CrashSlot]) -> None:
+    def _attached(self, rows: Iterable[Any]) -> list[Any]:
         """Make the rows share the objects that are already loaded."""
-        for row in rows:
+        found = list(rows)
+        for row in found:
             row.study = self.study
             row.candidate = self.candidates[row.candidate_id]
-            if isinstance(row, Recommendation) and row.whole_id is not None:
-                row.whole = self.candidates[row.whole_id]
             row.device = self.devices[row.device_id]
             row.workload = self.workloads[row.workload_id]
+        return found
 
 
 class SlotRow(NamedTuple):
-    """A slot and its newest run; `earlier` are the runs that this replaced, newest first.
-
-    Candidate, device and workload are those of the study, the same object in each of its slots.
-    """
+    """A slot and its newest run; `earlier` are the runs that this replaced, newest first."""
 
     order: int
     block: int
@@ -192,6 +186,10 @@ class SlotRow(NamedTuple):
         return observation_of(self.run, self.name)
 
 
+def _place_of(one: Recommendation) -> tuple[int, int, str]:
+    return one.device_id, one.workload.connections, one.durability
+
+
 def observation_of(run: RunFacts, candidate: str) -> Observation:
     """Return a run as the statistics take it."""
     return Observation(
@@ -205,93 +203,67 @@ def observation_of(run: RunFacts, candidate: str) -> Observation:
     )
 
 
-Columns = Sequence[Any]
 _SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
-# Columns of a run that have other names there than in RunFacts and in Figures.
-_OF = {
-    "measured_s": "measured_seconds",
-    "measure_s": "workload__measure_s",
-    "unwatched": "conditions__unwatched",
-}
 _FIGURES = tuple(Figures.model_fields)
-_NOT_COLUMNS = {*_SLOT, "is_finished", "replaced_by", "figures"}
-_RUN = ("retry_of_id", *(name for name in RunFacts.model_fields if name not in _NOT_COLUMNS))
+# Columns of a run that have other names there than in RunFacts.
+_OF = {
+    "measured_s": F("measured_seconds"),
+    "measure_s": F("workload__measure_s"),
+    "unwatched": F("conditions__unwatched"),
+}
+_NOT_OF_A_RUN = {*_SLOT, *_OF, "is_finished", "replaced_by", "figures"}
+_RUN = tuple(name for name in RunFacts.model_fields if name not in _NOT_OF_A_RUN)
+
+_Columns = Mapping[str, Any]
 
 
-def _columns(prefix: str = "") -> list[str]:
-    """Return the columns of a run that is found under this name."""
-    return [prefix + _OF.get(name, name) for name in (*_RUN, *_FIGURES)]
+def _read(studies: Collection[int]) -> dict[str, dict[int, list[Any]]]:
+    """Return by kind of row and by study what `StudyRows` is made of.
 
-
-def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
-    """Read what `slot_rows` needs, by primary key of the study, in one query."""
-    found: dict[int, list[Columns]] = {pk: [] for pk in studies}
-    slots = Slot.objects.filter(study__in=list(found)).order_by("order")
-    for row in slots.values_list("study_id", *_SLOT, *_columns("run__")):
-        found[row[0]].append(row[1:])
-    return found
-
-
-def slot_rows(
-    columns: Iterable[Columns],
-    candidates: Mapping[int, Candidate],
-    devices: Mapping[int, Device],
-    workloads: Mapping[int, Workload],
-) -> list[SlotRow]:
-    """Return the slots in order, with one more query per time that runs were measured again.
-
-    Slots of candidates that a search has found since the candidates were read are left out.
+    A slot comes with the columns of its newest run and of the runs that this replaced.
     """
-    slots = ((one[: len(_SLOT)], _values(one[len(_SLOT) :])) for one in columns)
-    newest = [(slot, run) for slot, run in slots if slot[-3] in candidates]
-    replaced = _replaced(run for _, run in newest)
-    found = []
-    for slot, values in newest:
-        of_slot, chain = dict(zip(_SLOT, slot, strict=True)), [values]
+    of_studies = {"study__in": list(studies)}
+    kinds: Mapping[str, QuerySet[Any]] = {
+        "candidates": Candidate.objects.select_related("config"),
+        "eliminations": Elimination.objects.all(),
+        "recommendations": Recommendation.objects.all(),
+    }
+    found: dict[str, dict[int, list[Any]]] = {
+        kind: defaultdict(list) for kind in (*kinds, "slots")
+    }
+    for kind, rows in kinds.items():
+        for row in rows.filter(**of_studies):
+            found[kind][row.study_id].append(row)
+    slots = Slot.objects.filter(**of_studies).order_by("order")
+    places = list(slots.values("study_id", "run_id", *_SLOT))
+    newest = runs = _runs(Run.objects.filter(slot__study__in=list(studies)))
+    while wanted := [pk for run in newest.values() if (pk := run["retry_of_id"]) is not None]:
+        newest = _runs(Run.objects.filter(pk__in=wanted))
+        runs = runs | newest
+    for slot in (one for one in places if one["run_id"] in runs):
+        chain = [runs[slot["run_id"]]]
         while (earlier := chain[-1]["retry_of_id"]) is not None:
-            chain.append(replaced[earlier])
-        newer = [None, *(one["id"] for one in chain[:-1])]
-        runs = [_facts(of_slot | one, by) for one, by in zip(chain, newer, strict=True)]
-        candidate, device, workload = slot[-3:]
-        there = candidates[candidate], devices[device], workloads[workload]
-        found.append(SlotRow._make((*slot, *there, runs[0], runs[1:])))
+            chain.append(runs[earlier])
+        found["slots"][slot["study_id"]].append((slot, chain))
     return found
 
 
-def _values(columns: Columns) -> dict[str, Any]:
-    """Return the columns of a run by their names in RunFacts."""
-    found = dict(zip((*_RUN, *_FIGURES), columns, strict=True))
-    figures = Figures(**{name: found.pop(name) for name in _FIGURES})
-    return found | {"figures": figures}
+def _runs(rows: QuerySet[Run]) -> dict[int, _Columns]:
+    columns = rows.values("retry_of_id", *_RUN, *_FIGURES, **_OF)
+    return {run["id"]: run for run in columns}
 
 
-def _facts(values: Mapping[str, Any], replaced_by: int | None) -> RunFacts:
-    values = {name: value for name, value in values.items() if name != "retry_of_id"}
-    lists = {name: values[name] or () for name in ("disturbances", "unwatched")}
-    is_finished = values["state"] not in ACTIVE_RUN_STATES
-    return RunFacts(**values | lists, is_finished=is_finished, replaced_by=replaced_by)
-
-
-def _replaced(newest: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return the runs that these replaced, directly or not, by primary key."""
-    found: dict[int, dict[str, Any]] = {}
-    wanted = [run["retry_of_id"] for run in newest if run["retry_of_id"] is not None]
-    while wanted:
-        rows = Run.objects.filter(pk__in=wanted).values_list(*_columns())
-        older = [_values(row) for row in rows]
-        found |= {run["id"]: run for run in older}
-        wanted = [run["retry_of_id"] for run in older if run["retry_of_id"] is not None]
-    return found
-
-
-def run_facts(slots: Iterable[SlotRow]) -> tuple[RunFacts, ...]:
-    """Return every run, including those that were measured again, in the order of the study.
-
-    The step of a run changes without a revision: only that of an ended run is known.
-    """
-    runs = [
-        run if run.is_finished else run.model_copy(update={"step": ""})
-        for slot in slots
-        for run in (slot.run, *slot.earlier)
+def _facts(slot: _Columns, chain: Sequence[_Columns]) -> list[RunFacts]:
+    """Return the runs of a slot, newest first."""
+    newer = [None, *(run["id"] for run in chain[:-1])]
+    return [
+        RunFacts(
+            **{name: slot[name] for name in _SLOT},
+            **{name: run[name] for name in (*_RUN, *_OF)}
+            | {name: run[name] or () for name in ("disturbances", "unwatched")},
+            figures=Figures(**{name: run[name] for name in _FIGURES}),
+            is_finished=run["state"] not in ACTIVE_RUN_STATES,
+            replaced_by=replaced_by,
+        )
+        for run, replaced_by in zip(chain, newer, strict=True)
     ]
-    return tuple(sorted(runs, key=lambda run: (run.order, run.id)))

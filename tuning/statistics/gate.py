@@ -161,6 +161,11 @@ class LimitResult:
     is_inconsistent: bool = False
 
 
+def percent_text(value: float | None) -> str:
+    """Return a change in percent with one decimal."""
+    return "unknown" if value is None else f"{value:+.1f} %"
+
+
 @dataclass(frozen=True)
 class GateResult:
     """The verdict after `pairs` pairs, and what decided it."""

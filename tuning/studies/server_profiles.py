@@ -115,14 +115,14 @@ def server_answers(study: Study) -> list[ServerAnswer]:
         found.append(
             ServerAnswer(
                 recommendation=recommendation.id,
-                candidate=facts.candidate,
-                verdict=facts.verdict,
+                candidate=facts.candidate.name,
+                verdict=recommendation.sentence,
                 keeps=facts.keeps_baseline,
                 steps=steps,
                 apply=scripts["apply"],
                 back=scripts["back"],
                 untested=untested(profile),
-                not_tested=list(facts.not_tested()),
+                not_tested=facts.not_tested,
             )
         )
     return found

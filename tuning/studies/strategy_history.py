@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
 from tuning.results.ablation import whole_of
-from tuning.results.board import Board
-from tuning.results.boards import boards_of, screened_runs
+from tuning.results.boards import Board, boards_of, screened_runs
+from tuning.results.conditions import debtors_of
 from tuning.results.gate import gate_seen
 from tuning.results.study_rows import SlotRow, StudyRows
-from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, GateSeen, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole

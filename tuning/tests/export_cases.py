@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
-from tuning.configs.check import check_knobs
+from tuning.configs.config_check.check import check_knobs
+from tuning.configs.notes import Note
 from tuning.configs.parse import decode_cnf, scan_cnf, server_group
 from tuning.configs.situation import Situation
-from tuning.export.facts import Effect, ExportFacts
+from tuning.export.facts import ExportFacts
 from tuning.export.formats import ExportRequest, export
 from tuning.models import Study
 from tuning.recommendations import StudyFiles
 from tuning.results.build import build
-from tuning.results.document import Figures
+from tuning.results.document import (
+    Ablation,
+    Board,
+    BoardRow,
+    CandidateFacts,
+    DeviceFacts,
+    Figures,
+    LinesEffect,
+    Part,
+    Ranking,
+    Recommendation,
+    Standing,
+    StudyDocument,
+    StudyFacts,
+    WorkloadFacts,
+)
 from tuning.results.study_rows import StudyRows
+from tuning.scale_model.model import ScaleModel
+from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
@@ -29,36 +48,144 @@ MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))
 MYSQL_57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 HOST = HostResources(memory_bytes=8 * 1024**3, logical_cpus=8, data_bytes=1024**3)
-EFFECT = Effect(
-    workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
-    unit="tpmP",
-    runs=3,
-    failures=1,
-    blocks=3,
-    figures=Figures(throughput=12345.6, p95_ms=7.77),
-    baseline=Figures(throughput=8700.0, p95_ms=12.5),
-    throughput=Estimate(ratio=1.4236),
-)
-FACTS = ExportFacts(
-    study="3, what is best here",
-    study_url="http://127.0.0.1:8000/studies/3/",
-    date="2026-11-21",
-    device="/srv/data (nvme, nvme0n1, ext4)",
-    server=MYSQL,
-    candidate="mine",
-    baseline="server-default",
-    knobs={"innodb_io_capacity": "2000", "innodb_flush_method": "O_DIRECT"},
-    effect=EFFECT,
-    data_bytes=1024**3,
-)
+P = TypeVar("P", bound=Part)
+KNOBS = {"innodb_io_capacity": "2000", "innodb_flush_method": "O_DIRECT"}
+EFFECT = Estimate(ratio=1.4236)
 
 
-def facts(**changes: Any) -> ExportFacts:
-    return dataclasses.replace(FACTS, **changes)
+def facts(
+    *,
+    study: str = "what is best here",
+    server: ServerTraits = MYSQL,
+    candidate: str = "mine",
+    baseline: str = "server-default",
+    knobs: Mapping[str, str] = KNOBS,
+    baseline_knobs: Mapping[str, str] = {},
+    notes: Sequence[Note] = (),
+    model: ScaleModel | None = None,
+    ablation: Sequence[LinesEffect] = (),
+    winner_knobs: Mapping[str, str] = {},
+    effect: Estimate = EFFECT,
+    p95_ms: float | None = 7.77,
+    workload: str = TPCC,
+    device: Mapping[str, Any] = {},
+    **others: Any,
+) -> ExportFacts:
+    """Return the facts of a recommendation; others: fields of ExportFacts."""
+    candidates = [_candidate(1, baseline, baseline_knobs), _candidate(2, candidate, knobs, notes)]
+    candidates.append(_candidate(3, "whole", winner_knobs))
+    found = Recommendation(
+        id=1,
+        candidate_id=1 if candidate == baseline else 2,
+        whole_id=3 if ablation else None,
+        kind="winner",
+        effect=effect,
+        objective=Metric.THROUGHPUT,
+        objective_effect=None,
+        noise_floor=None,
+        confirmation="",
+        sentence="It is faster.",
+    )
+    document = _made(
+        StudyDocument,
+        study=_made(
+            StudyFacts,
+            id=3,
+            name=study,
+            template="first-answer",
+            flavour=server.flavour,
+            server_version=".".join(map(str, server.version)),
+            finished_at=datetime(2026, 11, 21, tzinfo=UTC),
+            scale_model=model.as_json() if model else None,
+            memory_bytes=None,
+            confirms=False,
+        ),
+        devices=(_made(DeviceFacts, **{**DEVICE, **device}),),
+        workloads=(
+            _made(
+                WorkloadFacts,
+                id=1,
+                name="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
+                kind=workload,
+                data_bytes=1024**3,
+            ),
+        ),
+        candidates=tuple(candidates),
+        runs=(),
+    )
+    ranking = _made(Ranking, metric=Metric.THROUGHPUT, standings=tuple(map(_standing, (1, 2))))
+    board = _made(
+        Board,
+        device_id=1,
+        workload_id=1,
+        durability="D0",
+        proportion=model.sentence if model else "",
+        baseline_id=1,
+        rows=(_row(1, 12.5), _row(2, p95_ms)),
+        rankings={Metric.THROUGHPUT: ranking},
+        advice=ranking,
+        confirmations=(),
+        debtors=(),
+        crash_tests=(),
+        ablation=_made(Ablation, whole_id=3, effects=tuple(ablation), reduced=None)
+        if ablation
+        else None,
+        recommendation=found,
+    )
+    url = "http://127.0.0.1:8000/studies/3/"
+    return ExportFacts(document, board, found, **{"study_url": url, **others})
+
+
+DEVICE = {
+    "id": 1,
+    "name": "NVMe at /srv/data",
+    "kind": "nvme",
+    "what": "NVMe",
+    "model": "",
+    "block_device": "nvme0n1",
+    "file_system": "ext4",
+    "data_dir": "/srv/data",
+    "log_dir": "",
+    "emulation_text": "",
+    "emulation_label": "",
+    "is_throttled": False,
+    "memory_limit_bytes": None,
+}
+
+
+def _made(kind: type[P], /, **values: Any) -> P:
+    """Return a part of a document that has only these fields."""
+    found: Any = kind
+    part: P = found.model_construct(**values)
+    return part
+
+
+def _candidate(
+    pk: int, name: str, knobs: Mapping[str, str], notes: Sequence[Note] = ()
+) -> CandidateFacts:
+    return _made(
+        CandidateFacts,
+        id=pk,
+        name=name,
+        knobs=dict(knobs),
+        notes=tuple({**vars(note), "action": str(note.action)} for note in notes),
+        logs_with_data=False,
+    )
+
+
+def _standing(pk: int) -> Standing:
+    return _made(Standing, candidate_id=pk, blocks=3, tied_with=(), better=False)
+
+
+def _row(pk: int, p95_ms: float | None) -> BoardRow:
+    return _made(BoardRow, candidate_id=pk, figures=Figures(p95_ms=p95_ms), limit="")
+
+
+FACTS = facts()
 
 
 def preset_facts(name: str, target: ServerTraits, **changes: Any) -> ExportFacts:
-    """The facts of a preset that was planned for the target."""
+    """Return the facts of a preset that was planned for the target."""
     planned = plan_preset(name, Situation(target, HOST))
     return facts(
         server=target, candidate=name, knobs=planned.knobs, notes=planned.notes, **changes

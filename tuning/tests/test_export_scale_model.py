@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from jsonschema import validate
@@ -37,14 +36,11 @@ def of_model(**changes: object) -> ExportFacts:
         "candidate_variables": shown,
         "baseline_variables": default,
         "model": MODEL,
-        "proportion": MODEL.sentence,
     }
-    return facts(**{**given, **changes})
+    return facts(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def text_of(given: ExportFacts, name: str = "cnf", **request: object) -> str:
-    if request.get("as_measured"):
-        given = replace(given, as_measured=True)
     return export(given, ExportRequest(name, **request)).text  # type: ignore[arg-type]
 
 
@@ -61,12 +57,6 @@ def test_a_pool_of_70_percent_of_the_model_is_one_of_70_percent_of_the_server() 
     assert CHUNK not in text
 
 
-def test_what_was_measured_is_there_on_request_and_says_that_it_is_small() -> None:
-    text = text_of(of_model(), as_measured=True)
-    assert knobs_in(text) == {POOL: f"{IN_MODEL}", REDO: f"{2 * GIB}", CHUNK: f"{MIB}"}
-    assert "WARNING: As measured in the scale model 1:200: too small" in flat(text)
-
-
 def test_the_default_pool_of_the_model_stands_for_more_on_the_server() -> None:
     for given in (
         of_model(knobs={CHUNK: f"{MIB}"}, candidate_variables={POOL: f"{128 * MIB}"}),
@@ -81,10 +71,8 @@ def test_the_default_pool_of_the_model_stands_for_more_on_the_server() -> None:
 @pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if name != "diff"])
 def test_every_format_has_the_sized_value(name: str) -> None:
     text = text_of(of_model(), name)
-    measured = text_of(of_model(), name, as_measured=True)
     if not name.startswith("rollback"):
         assert f"{31 * GIB}" in text or "31G" in text
-        assert f"{31 * GIB}" not in measured
     assert CHUNK not in text
 
 
@@ -120,8 +108,6 @@ def test_a_line_that_was_left_out_is_listed_with_both_values() -> None:
     )
     both = "innodb_buffer_pool_size = 31G (160M in the scale model 1:200), "
     assert f"{both}innodb_redo_log_capacity = 1G: nothing" in flat(text_of(without))
-    small = flat(text_of(without, as_measured=True))
-    assert "innodb_buffer_pool_size = 160M, " in small
 
 
 def test_a_diff_changes_the_users_file_to_the_sized_value() -> None:
@@ -138,11 +124,6 @@ def test_the_document_has_both_values_and_the_proportions() -> None:
     assert (pool["value"], pool["in_model"]) == (f"{31 * GIB}", f"{IN_MODEL}")
     [redo] = [line for line in document["lines"] if line["name"] == REDO]
     assert (redo["value"], redo["in_model"]) == (f"{2 * GIB}", "")
-    assert document["scale_model"] == MODEL.sentence
-    assert document["as_measured"] is False
-    plain = json.loads(text_of(facts(), "json"))
-    validate(plain, SCHEMA)
-    assert plain["scale_model"] == ""
 
 
 def test_a_line_that_the_baseline_shares_is_not_claimed_for_the_gain() -> None:

@@ -13,8 +13,6 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.line import Action, Note
 from tuning.export.changes import literal
 from tuning.tests.export_cases import (
-    EFFECT,
-    FACTS,
     MARIADB,
     MYSQL,
     MYSQL_8,
@@ -168,14 +166,10 @@ def test_no_text_from_outside_becomes_a_statement(text: str) -> None:
     changes: dict[str, Any] = {
         "study": text,
         "study_url": text,
-        "date": text,
-        "device": f"{text}\n; DROP DATABASE tpcc; --",
-        "candidate": text,
+        "device": {"data_dir": f"{text}\n; DROP DATABASE tpcc; --", "log_dir": f"*/ {text}"},
+        "candidate": f"{text} mine",
         "baseline": text,
-        "verdict": f"*/ {text}",
-        "source": text,
         "notes": [Note("innodb_io_capacity", Action.KEPT, text), Note(text, Action.HELD, text)],
-        "device_untested": text,
     }
     plain, hostile = facts(), facts(**changes)
     assert statements_in(rendered(hostile, "sql")) == statements_in(rendered(plain, "sql"))
@@ -233,7 +227,7 @@ def test_an_old_value_that_is_unsafe_comes_back_with_a_warning() -> None:
 
 
 def test_keeping_the_baseline_is_nothing_to_set_and_nothing_to_undo() -> None:
-    kept = facts(candidate=FACTS.baseline, knobs={}, effect=EFFECT)
+    kept = facts(candidate="server-default", knobs={})
     assert statements_in(rendered(kept, "sql")) == []
     assert statements_in(rendered(kept, "rollback-sql")) == []
     assert knobs_in(rendered(kept, "rollback-cnf")) == {}

@@ -402,7 +402,7 @@ def test_a_pair_during_which_the_host_changes_is_left_out(before: int) -> None:
 
     study = run_to_the_end(gate(), measure)
     outcome = GateOutcome(StudyRows(study))
-    assert (study.state, outcome.verdict) == (StudyState.FINISHED, "pass")
+    assert (study.state, outcome.document().verdict) == (StudyState.FINISHED, "pass")
     # Of a first pair before it the host is another one.
     assert outcome.compared == outcome.pairs[(before + 1) // 2 :]
 

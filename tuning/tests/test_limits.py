@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tuning.results.conditions import limit_sentence
 from tuning.results.document import Figures, RunFacts
-from tuning.results.limits import limit_sentence
 
 BUSY = {"cpu_user_pct": 80.0, "cpu_sys_pct": 15.0, "cpu_iowait_pct": 1.0}
 WAITS = {"cpu_user_pct": 20.0, "cpu_sys_pct": 10.0, "cpu_iowait_pct": 50.0}

@@ -41,7 +41,7 @@ from benchmarks.tests.test_remote_load import FakeLink
 from tuning.errors import BadRequest, TuningError
 from tuning.hosts.commands import drain_host, retire_host
 from tuning.models import CrashSlot, Study, StudyState
-from tuning.results.quality import NAMES
+from tuning.results.conditions import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study
 from tuning.studies.current_jobs import current_jobs
 from tuning.studies.progress import study_progress

@@ -17,8 +17,7 @@ from tuning.configs.candidates import plan_file, plan_preset
 from tuning.configs.presets import preset_names
 from tuning.configs.readback import differences
 from tuning.configs.situation import Situation
-from tuning.export.facts import ExportFacts
-from tuning.tests.export_cases import EFFECT, rendered
+from tuning.tests.export_cases import facts, rendered
 
 RESOURCES = HostResources(2 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.
@@ -37,17 +36,7 @@ def exported(preset: str, target: ServerTraits) -> tuple[Mapping[str, str], Mapp
     """
     planned = plan_preset(preset, Situation(target, RESOURCES))
     text = rendered(
-        ExportFacts(
-            study="none",
-            date="2026-11-21",
-            device="none",
-            server=target,
-            candidate=preset,
-            baseline="server-default",
-            knobs=planned.knobs,
-            effect=EFFECT,
-            notes=planned.notes,
-        )
+        facts(server=target, candidate=preset, knobs=planned.knobs, notes=planned.notes)
     )
     knobs = plan_file("my.cnf", text.encode(), target).knobs
     assert knobs.items() <= planned.knobs.items()

@@ -107,11 +107,7 @@ class Command(MeasuringCommand):
         write_files(
             document,
             console,
-            ExportRequest(
-                acknowledged=options["acknowledge"],
-                as_measured=options["as_measured"],
-                keeps_lines=options["keep_lines"],
-            ),
+            ExportRequest(acknowledged=options["acknowledge"]),
             output=with_suffix(output, suffix) if output else None,
             exports=[(name, with_suffix(path, suffix)) for name, path in options["export"]],
         )

@@ -21,8 +21,7 @@ from advisor.management.request_options import (
 from advisor.processes.database import prepare_database
 from tuning.configs.parse import read_cnf
 from tuning.creation.gates import create_gate
-from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
-from tuning.gate_facts import gate_facts
+from tuning.gate_facts import ERROR, GATE_FILES, gate_facts, gate_json
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.fields import read_request
@@ -96,10 +95,9 @@ class Command(MeasuringCommand):
             self.write_json(gate_json(facts))
         else:
             self.stdout.write(f"{facts.verdict}: {facts.reason}")
-        self.stderr.write(
-            f"Gate {study.pk}: {facts.verdict} after {facts.found.pairs} pairs, "
-            f"{facts.found.seconds / 60:.1f} minutes."
-        )
+        found = facts.result
+        spent = f" after {found.pairs} pairs, {found.seconds / 60:.1f} minutes" if found else ""
+        self.stderr.write(f"Gate {study.pk}: {facts.verdict}{spent}.")
         sys.exit(_ERROR if facts.verdict == ERROR else EXIT_CODES[facts.verdict])
 
 

@@ -15,12 +15,11 @@ from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
 from advisor.charts.figure import Figure
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import series_style
-from benchmarks.counted import counted, plural
+from benchmarks.counted import plural
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Sample
 from tuning.comparison.devices import DeviceComparison
-from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published.loader import whitepaper
 
 
@@ -31,7 +30,7 @@ class ChartWords:
     key: str
     title: str
     figures: tuple[int, ...]
-    kind: Literal["by connections", "by innodb_io_capacity", "over time"]
+    kind: Literal["by connections", "over time"]
     field: str
     axis: str
     unit: str
@@ -59,9 +58,6 @@ def comparison_figures(
         if words.kind == "by connections":
             series = _by_connections(comparison, words, with_published)
             figures[words.key] = by_setting_figure(series)
-        elif words.kind == "by innodb_io_capacity":
-            if swept := _by_io_capacity(comparison, words, number):
-                figures[words.key] = by_setting_figure(swept)
         elif lines := _over_seconds(comparison, number, samples, words.field):
             figures[words.key] = seconds_figure(lines, words.unit, words.axis, may_be_log=True)
     return {key: figure for key, figure in figures.items() if figure is not None}
@@ -88,31 +84,6 @@ def _by_connections(
     is_tpcc = comparison.run_set.workload.name == TPCC
     layer = _layer(words.key) if with_published and is_tpcc else {}
     return BySetting(words.axis, words.unit, lines, layer, words.scale)
-
-
-def _by_io_capacity(
-    comparison: DeviceComparison, words: ChartWords, connections: int | None
-) -> BySetting | None:
-    sweep = io_capacity_sweep(comparison, connections)
-    if sweep is None:
-        return None
-    lines = [
-        DeviceLine(
-            comparison.names[device.pk],
-            series_style(index),
-            device.emulation is not None,
-            sweep.throughput[device.pk],
-        )
-        for index, device in enumerate(comparison.devices)
-        if device.pk in sweep.throughput
-    ]
-    return BySetting(
-        words.axis,
-        words.unit,
-        lines,
-        {},
-        setting=f"{KNOB}, {counted(sweep.connections, 'connection')}",
-    )
 
 
 def _layer(key: str) -> Mapping[str, Mapping[int, float | None]]:

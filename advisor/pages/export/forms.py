@@ -19,9 +19,6 @@ class ExportForm(PlainForm):
     """`needed` is the class that has to be acknowledged first; D0 needs no acknowledgement."""
 
     format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
-    as_measured = forms.BooleanField(
-        label="As measured in the scale model, not sized back to the real server", required=False
-    )
     current = forms.CharField(
         label="Your current my.cnf",
         required=False,
@@ -31,9 +28,6 @@ class ExportForm(PlainForm):
         "the file that the recommendation came from, if there is one. Nothing is stored.",
     )
     current_file = forms.FileField(label="Or upload it", required=False, allow_empty_file=True)
-    keeps_lines = forms.BooleanField(
-        label="Keep all lines, also those that contribute nothing measurable", required=False
-    )
     acknowledge = forms.BooleanField(required=False)
 
     def __init__(
@@ -62,8 +56,6 @@ class ExportForm(PlainForm):
             format=data["format"],
             acknowledged=self.needed if data["acknowledge"] else Durability.D0,
             current=current if current.strip() else None,
-            as_measured=data["as_measured"],
-            keeps_lines=data["keeps_lines"],
         )
 
     def add_refusal(self, error: ExpectedError) -> None:

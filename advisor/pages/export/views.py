@@ -41,11 +41,7 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     study, view = _found(request, pk, recommendation)
     acknowledged = request.GET.get("acknowledge", "")
     try:
-        wanted = ExportRequest(
-            acknowledged=Durability(acknowledged or Durability.D0),
-            as_measured=request.GET.get("as_measured") == "1",
-            keeps_lines=request.GET.get("lines") == "all",
-        )
+        wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
         exported = _export(request, view, wanted)
     except (TuningError, ValueError):
         return _page(request, study, view, status=409)
