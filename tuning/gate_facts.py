@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from django.db.models import QuerySet
 
 from benchmarks.counted import counted
-from tuning.configs.effective.differences import SettingDifference
+from tuning.configs.readback import SettingDifference
 from tuning.models import Candidate, GateVerdict, Study, StudyState
 from tuning.results.document import Gate, GateLimit
 from tuning.statistics.gate import percent_text

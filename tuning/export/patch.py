@@ -12,15 +12,14 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.options import Names
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.config_check.rules import Broken, broken_rules
-from tuning.configs.effective.durability import losses, may_lose
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.readback import effective_values
-from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.check import import_cnf
+from tuning.configs.expected import Expected
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.parse import decode_cnf, scan_cnf, server_group, without_comment
-from tuning.configs.values import readable_value, same, usable
+from tuning.configs.price import losses, may_lose
+from tuning.configs.readback import effective_values
+from tuning.configs.rules import Broken, broken_rules
+from tuning.configs.values import cnf_line, cnf_value, readable_value, same, usable
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of

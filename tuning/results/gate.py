@@ -14,13 +14,13 @@ from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import BinaryLog, Run
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import traits_of
-from tuning.configs.effective.differences import (
+from tuning.configs.price import may_lose
+from tuning.configs.readback import (
     EffectiveSettings,
     SettingDifference,
+    effective_values,
     setting_differences,
 )
-from tuning.configs.effective.durability import may_lose
-from tuning.configs.effective.readback import effective_values
 from tuning.errors import NothingToRecommend
 from tuning.models import GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc

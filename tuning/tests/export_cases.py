@@ -13,8 +13,8 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
-from tuning.configs.config_check.check import check_knobs
-from tuning.configs.notes import Note
+from tuning.configs.check import check_knobs
+from tuning.configs.line import Note
 from tuning.configs.parse import decode_cnf, scan_cnf, server_group
 from tuning.configs.situation import Situation
 from tuning.export.facts import ExportFacts

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.presets.loader import preset_names
+from tuning.configs.presets import preset_names
 from tuning.errors import TuningError
 from tuning.export.formats import FORMATS, ExportDocument, ExportRequest, export
 from tuning.statistics.estimate import Estimate
