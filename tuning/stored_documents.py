@@ -49,7 +49,7 @@ def _stored(studies: Sequence[Study]) -> dict[int, StudyDocument]:
     revisions = {study.pk: study.revision for study in studies}
     rows = StoredDocument.objects.filter(study__in=studies, schema_version=SCHEMA_VERSION)
     return {
-        row.study_id: StudyDocument.read(row.content)
+        row.study_id: StudyDocument.model_validate_json(row.content)
         for row in rows
         if row.revision == revisions[row.study_id]
     }

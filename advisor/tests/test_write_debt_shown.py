@@ -61,7 +61,7 @@ def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> N
     # Once below the ranking, once in the verdict.
     assert out.getvalue().count(SAID) == 2
     [recommendation] = result.recommendations
-    assert SAID in json.loads(exported(recommendation.study, "json"))["verdict"]
+    assert SAID in json.loads(exported(recommendation.study, "json"))["recommendation"]["sentence"]
 
 
 def test_a_run_shows_both_ends(study: Study, admin_client: Client) -> None:

@@ -68,22 +68,13 @@ class BaselineHistory:
 def baseline_history(device: Device) -> BaselineHistory | None:
     """Return the history of the newest studies; None if no baseline was measured on the device."""
     there = baseline_slots().filter(device=device)
-    line = (
-        there.order_by()
-        .values("candidate__config", "workload", "run__server__flavour")
-        .annotate(studies=Count("study", distinct=True), last=Max("run__finished_at"))
-        .order_by("-studies", "-last")
-        .first()
-    )
+    same = "candidate__config", "workload", "run__server__flavour"
+    lines = there.order_by().values(*same)
+    lines = lines.annotate(studies=Count("study", distinct=True), last=Max("run__finished_at"))
+    line = lines.order_by("-studies", "-last").first()
     if line is None:
         return None
-    runs = of_newest_studies(
-        there.filter(
-            candidate__config=line["candidate__config"],
-            workload=line["workload"],
-            run__server__flavour=line["run__server__flavour"],
-        )
-    )
+    runs = of_newest_studies(there.filter(**{name: line[name] for name in same}))
     rows = list(
         runs.order_by()
         .values_list("study", "run__comparability_key", "run__server")

@@ -205,7 +205,7 @@ def _nothing_found(
     ours = [one for one in document.candidates if not one.is_baseline]
     unfit = sum(bool(one.refusal) for one in ours)
     same = sum(one.merged_into_id is not None for one in ours)
-    here = [run for run in document.newest_runs if (run.device_id, run.workload_id) == board.place]
+    here = [run for run in document.newest_runs if run.place == board.place]
     looked = len({run.candidate_id for run in here} - {board.baseline_id})
     parts = [f"{counted(looked, 'config', WERE)} measured"]
     parts += [f"{unfit} refused"] if unfit else []

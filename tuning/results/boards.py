@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.models import CrashTest, Device, RunState, Workload
 from tuning.models import VARIANT_PURPOSES, Candidate, DurabilityClass, Elimination, SlotPurpose
 from tuning.results.document import Pair, RunFacts
-from tuning.results.sentences import all_failed_text, not_recovered
+from tuning.results.sentences import all_failed_text, failure_text, not_recovered
 from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
@@ -168,7 +168,7 @@ class Board:
     def _faults(self) -> dict[str, str]:
         """How the last run failed that a config may have broken, by candidate."""
         return {
-            slot.name: slot.run.failure
+            slot.name: failure_text(slot.run)
             for slot in (*self.slots, *self.pair_slots, *self.screening, *self.ablation_slots)
             if slot.run.state in FAULTS and not slot.is_baseline
         }

@@ -179,7 +179,7 @@ def _board_rows(
     disturbed = Counter(
         run.candidate_id
         for run in rows.runs
-        if run.state == RunState.DISTURBED and (run.device_id, run.workload_id) == place
+        if run.state == RunState.DISTURBED and run.place == place
     )
     owing = {one.candidate_id: one.marked for one in debtors}
     load_host = str(board.workload.load_host or "")

@@ -55,7 +55,6 @@ class Figures(Part):
     host_path_length: float | None = None
 
     def of(self, metric: Metric) -> float | None:
-        """The figure of a metric by which candidates are ranked."""
         value: float | None = getattr(self, metric.value)
         return value
 
@@ -134,11 +133,10 @@ class WorkloadFacts(Part):
 
 
 class CandidateFacts(Part):
-    """A config of the study.
+    """A config of the study; notes, lines, checks: as in `tuning.models.Candidate`.
 
-    changes: how many variables it sets otherwise than the baseline. notes, lines, checks: what
-    translation and the config check said, as in `tuning.models.Candidate`. refusal_log: the log of
-    the server that refused it.
+    changes: how many variables it sets otherwise than the baseline. refusal_log: the log of the
+    server that refused it.
     """
 
     id: int
@@ -164,7 +162,7 @@ class CandidateFacts(Part):
 
     @property
     def is_made(self) -> bool:
-        """Return whether the advisor made the config during the study."""
+        """Whether the advisor made the config during the study."""
         return self.found_by_search or self.taken_from_id is not None
 
 
@@ -223,10 +221,8 @@ class RunFacts(Part):
         )
 
     @property
-    def failure(self) -> str:
-        """State and reason, as "crashed (signal 11)"."""
-        reason = self.reason.rstrip(".")
-        return self.state.replace("_", " ") + (f" ({reason})" if reason else "")
+    def place(self) -> tuple[int, int]:
+        return self.device_id, self.workload_id
 
     @property
     def is_ok(self) -> bool:
@@ -275,7 +271,7 @@ class Standing(Part):
 
 
 class Ranking(Part):
-    """A board by one metric, best first. Shares: noise_floor, run_noise (0.04 is 4 %).
+    """A board by one metric, best first. noise_floor, run_noise: as shares.
 
     same: the replicates of the baseline divided by its first runs.
     """
@@ -495,8 +491,7 @@ class Board(Part):
 
     rows: best first by throughput. rankings: by each metric, of all candidates. advice: by the
     objective, of those that can be recommended. pareto: whom no other beats by all metrics.
-    excluded: runs with figures that cannot be compared with the others.
-    leader_id: the config whose lead decides, if any.
+    excluded: runs with figures that cannot be compared. leader_id: the config whose lead decides.
     blocks_begun: those of which a run has ended. is_raced: whether it has blocks at all.
     proportion: memory and data in words.
     """
@@ -784,7 +779,6 @@ class StudyDocument(Part):
         return {one.id: one for one in self.devices}
 
     def unit_on(self, board: Board) -> str:
-        """Return the unit of throughputs on a board."""
         return self.workload[board.workload_id].unit
 
     @cached_property
@@ -820,32 +814,15 @@ class StudyDocument(Part):
     @property
     def recommendations(self) -> tuple[tuple[Board, Recommendation], ...]:
         """The stored answers with their boards, in the order of the boards."""
-        return tuple(
-            (board, board.recommendation)
-            for board in self.boards
-            if board.recommendation is not None
-        )
+        return tuple((one, one.recommendation) for one in self.boards if one.recommendation)
 
     def board_runs(self, board: Board, *purposes: str) -> tuple[RunFacts, ...]:
-        """The newest runs of the board's slots for these purposes, in the order of the study."""
+        """Return the newest runs of the board for these purposes, in the order of the study."""
         ranked = {row.candidate_id for row in board.rows}
-        return tuple(
-            run
-            for run in self.newest_runs
-            if run.purpose in purposes
-            and run.candidate_id in ranked
-            and (run.device_id, run.workload_id) == board.place
-        )
+        there = (run for run in self.newest_runs if run.place == board.place)
+        return tuple(r for r in there if r.purpose in purposes and r.candidate_id in ranked)
 
     def ranked_runs(self, board: Board) -> tuple[RunFacts, ...]:
-        """The runs of the board's blocks whose figures are in its ranking."""
-        return tuple(
-            run
-            for run in self.board_runs(board, "block")
-            if run.is_ok and run.figures.throughput and run.id not in board.excluded
-        )
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """The document that was stored as this JSON."""
-        return cls.model_validate_json(text)
+        """Return the runs of the board's blocks whose figures are in its ranking."""
+        ok = (run for run in self.board_runs(board, "block") if run.is_ok)
+        return tuple(run for run in ok if run.figures.throughput and run.id not in board.excluded)

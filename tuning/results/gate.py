@@ -24,6 +24,7 @@ from tuning.configs.readback import (
 from tuning.errors import NothingToRecommend
 from tuning.models import GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc
+from tuning.results.sentences import failure_text
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import metric_name
 from tuning.statistics.data import Metric
@@ -104,19 +105,25 @@ class GateOutcome:
         if self.candidate.refusal:
             return f"the server refuses the candidate: {self.candidate.refusal}"
         failed = (pair.candidate for pair in self.pairs if pair.candidate.state in FAULTS)
-        return next((f"a run of the candidate failed: {run.failure}" for run in failed), "")
+        return next((f"a run of the candidate failed: {failure_text(run)}" for run in failed), "")
 
     @cached_property
     def obstacle(self) -> tuple[str, str]:
         """Code and reason why no pair can tell anything; empty where there is none."""
         for pair in self.pairs:
             if pair.baseline.state in FAULTS:
-                return "baseline_failed", f"a run of the baseline failed: {pair.baseline.failure}"
+                return (
+                    "baseline_failed",
+                    f"a run of the baseline failed: {failure_text(pair.baseline)}",
+                )
         ended = [pair for pair in self.pairs if all(run.is_finished for run in pair)]
         whole = [pair for pair in self.pairs if pair.is_whole]
         if len(ended) >= NEVER_QUIET_PAIRS and not whole:
             run = next(run for run in ended[-1] if not run.is_ok)
-            return "no_whole_pair", f"of {len(ended)} pairs none could be measured: {run.failure}"
+            return (
+                "no_whole_pair",
+                f"of {len(ended)} pairs none could be measured: {failure_text(run)}",
+            )
         if whole and not self.compared and (len(whole) > 1 or all(_same_host(whole))):
             return "not_comparable", (
                 "the runs of candidate and baseline cannot be compared: the host changed in "

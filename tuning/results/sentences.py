@@ -7,10 +7,10 @@ from math import isfinite
 
 from benchmarks.counted import counted, percent
 from benchmarks.drivers.workloads import TPCC
-from benchmarks.models import CrashTest, Device, JobState, Workload
+from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from tuning.models import Candidate, Study
-from tuning.results.document import Ablation, Reduced, StudyDocument
+from tuning.results.document import Ablation, Reduced, RunFacts, StudyDocument
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES, recovery_limit_text
@@ -48,6 +48,12 @@ def all_failed_text(baseline: str, others: Iterable[Candidate], failed: Mapping[
         f"Nothing to compare with {baseline}: every other candidate failed. {'; '.join(texts)}. "
         "Each failed run has the last lines of its log."
     )
+
+
+def failure_text(run: RunFacts) -> str:
+    """Return how a run ended and why, as "server crashed (signal 11)"."""
+    reason = run.reason.rstrip(".")
+    return RunState(run.state).label.lower() + (f" ({reason})" if reason else "")
 
 
 def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict[str, str]:

@@ -76,7 +76,9 @@ def test_a_stored_interval_without_an_upper_bound_keeps_its_lower_bound(study: S
 
 def test_it_is_the_same_after_it_was_stored(study: Study) -> None:
     built = document_of(study)
-    assert StudyDocument.read(StoredDocument.objects.get(study=study).content) == built
+    assert (
+        StudyDocument.model_validate_json(StoredDocument.objects.get(study=study).content) == built
+    )
     with CaptureQueriesContext(connection) as asked:
         assert document_of(study) == built
     assert len(asked) == 1
