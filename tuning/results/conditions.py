@@ -159,7 +159,6 @@ NAMES = {
     "stall": "stalls of the host",
     "suspended": "suspension of the machine",
     "swap": "swapping",
-    "slower_clock": "a falling CPU clock rate",
     "throttled": "thermal throttling of the CPU",
     "host_changed": "a changed host configuration",
     "interval": "gaps in the telemetry",
