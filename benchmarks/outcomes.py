@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -30,3 +32,15 @@ class Outcome(StrEnum):
 
 #: A driver's failures that may be the config's as well as a host's.
 DRIVERS_OWN = frozenset({Outcome.ZERO_WORK, Outcome.DRIVER_FAILED, Outcome.TIMED_OUT})
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Why a run is not worth finishing, and the throughput that it would not have exceeded."""
+
+    reason: str
+    throughput_at_most: float
+
+
+#: Judges the commits of each second measured so far; None if the run may continue.
+CutRule = Callable[[Sequence[int]], Cut | None]

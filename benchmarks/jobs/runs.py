@@ -21,11 +21,11 @@ from benchmarks.jobs.load_host import RemoteDriver, take_load_host
 from benchmarks.jobs.unstored import Values
 from benchmarks.jobs.versions import code_commit
 from benchmarks.measurement.crash_test import crash_test
-from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, Run, Sample
+from benchmarks.outcomes import CutRule
 from benchmarks.telemetry.disturbance import USUAL_RUNS, Limits, steal_limit
 
 #: The columns of a run that have the name and the content of a measurement's field.

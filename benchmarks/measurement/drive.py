@@ -10,10 +10,9 @@ from pathlib import Path
 
 from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, ReportsSeconds, Target
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.outcomes import DRIVERS_OWN, Outcome
+from benchmarks.outcomes import DRIVERS_OWN, Cut, Outcome
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.telemetry.disturbance import MIN_STALL_S, Limits
@@ -83,7 +82,8 @@ def drive(
         over = marks.get(Phase.STOPPING)
         return (over is None or time.monotonic() - over.t > _COLLECT_S) and should_stop()
 
-    cut_watch = CutWatch(plan.cut_rule, counts, is_called_off)
+    cuts: list[Cut] = []
+    judged = 0
     live = LiveSeconds(
         sampler.newest,
         reader.newest_commits,
@@ -105,8 +105,16 @@ def drive(
         steps.enter(step)
 
     def should_end() -> bool:
+        nonlocal judged
         live.look()
-        return cut_watch.should_stop()
+        if is_called_off():
+            return True
+        seconds = counts() if plan.cut_rule and not cuts else []
+        if plan.cut_rule and len(seconds) > judged:
+            judged = len(seconds)
+            if found := plan.cut_rule(seconds):
+                cuts.append(found)
+        return bool(cuts)
 
     work_dir.mkdir()
     steps.enter("connecting the driver")
@@ -121,7 +129,7 @@ def drive(
             if (ended := called_off(failure)) is not None and should_stop():
                 raise ended from failure
             stopped = failure.outcome is Outcome.CANCELLED
-            cut = cut_watch.found if stopped else None
+            cut = cuts[0] if stopped and cuts else None
             if cut is not None:
                 marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
                 reader.end()
@@ -135,15 +143,21 @@ def drive(
     if not server.alive():
         raise explain_death(server)
     start, end = marks[Phase.MEASURING], marks[Phase.STOPPING]
-    if isinstance(end_of, Cut):
-        # The driver's CPU time at the start is unknown, but its load is even.
-        share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
-        driver_cpu_s = share * (_children_cpu_s() - used_s)
-    else:
-        # Of this host: a load host's driver takes nothing from it.
-        driver_cpu_s = 0.0 if end_of.load_side else end_of.driver_cpu_seconds
+    driver_cpu_s = _driver_cpu_s(end_of, marks, used_s)
     commits = reader.commits_per_second(start.t, end.t)
     return Driven(end_of, start, end, driver_cpu_s, commits, reader.write_debt(variables))
+
+
+def _driver_cpu_s(
+    end_of: DriverResult | Cut, marks: Mapping[Phase, Snapshot], used_s: float
+) -> float:
+    """Return the driver's CPU time on this host, where children had `used_s` before it."""
+    if isinstance(end_of, DriverResult):
+        return 0.0 if end_of.load_side else end_of.driver_cpu_seconds
+    # The driver's CPU time at the start is unknown, but its load is even.
+    end = marks[Phase.STOPPING].t
+    share = (end - marks[Phase.MEASURING].t) / (end - marks[Phase.WARMING].t)
+    return share * (_children_cpu_s() - used_s)
 
 
 def _children_cpu_s() -> float:

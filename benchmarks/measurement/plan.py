@@ -11,8 +11,8 @@ from benchmarks.datasets.source import DatasetSource
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.emulation.device import CgroupLimits
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.fingerprint import host_fingerprint
+from benchmarks.outcomes import CutRule
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.reach import Reach

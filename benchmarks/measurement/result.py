@@ -11,8 +11,7 @@ from benchmarks.drivers.protocol import DriverResult, LoadSide
 from benchmarks.drivers.response_times import LatencyHistogram
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.drive import Driven
-from benchmarks.measurement.early_stop import Cut
-from benchmarks.outcomes import Outcome
+from benchmarks.outcomes import Cut, Outcome
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.disturbance import (
     Disturbance,
@@ -230,8 +229,7 @@ def weigh_conditions(
     conditions = conditions_between(
         driven.start,
         driven.end,
-        times=sampler.times(),
-        period_s=sampler.period_s,
+        stalled_s=sampler.stalled_s(measured=True),
         processes=sampler.process_usage(),
         driver_cpu_s=driven.driver_cpu_s,
     )

@@ -16,7 +16,6 @@ from benchmarks.errors import RunFailed
 from benchmarks.outcomes import DRIVERS_OWN, Outcome
 from benchmarks.remote_load.link import Link
 from benchmarks.remote_load.messages import Order, Phases, Result
-from benchmarks.telemetry.conditions import stalled_s
 from benchmarks.telemetry.disturbance import MIN_STALL_S
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
@@ -88,5 +87,5 @@ def _used_cpu(sampler: Sampler, marks: Mapping[Phase, Snapshot]) -> dict[str, fl
     return {
         "busy_pct": busy_pct,
         "steal_pct": usage.cpu_steal_pct,
-        "stalled_s": round(stalled_s(sampler.times(), sampler.period_s), 2),
+        "stalled_s": round(sampler.stalled_s(measured=True), 2),
     }

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 from benchmarks.telemetry.process_usage import ProcessUsage
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 from benchmarks.telemetry.usage import rate, usage_between
 
 _MB = 1_000_000
-# A sample this much later than its time is a moment in which nothing ran. Less happens to a
-# sleeping thread on a busy host.
-_LATE_S = 0.5
 # Where other processes' I/O can't be seen, this much more than mysqld wrote is put down to the
 # file system's journal for mysqld's own small synced writes.
 _JOURNAL = 2.0
@@ -51,12 +47,11 @@ def conditions_between(
     start: Snapshot,
     end: Snapshot,
     *,
-    times: Sequence[float],
-    period_s: float,
+    stalled_s: float,
     processes: ProcessUsage | None,
     driver_cpu_s: float,
 ) -> Conditions:
-    """Compute the conditions from the marks, the sampler's `times` and the count of processes.
+    """Compute the conditions from the marks, the sampler's stalls and the count of processes.
 
     `driver_cpu_s` is the driver's CPU time between the marks; ValueError when no time passed.
     """
@@ -77,7 +72,7 @@ def conditions_between(
         foreign_cpu_pct=_foreign_cpu_pct(start, end, processes, driver_cpu_s),
         foreign_io_pct=share,
         foreign_io_mb_s=moved_mb_s,
-        stalled_s=stalled_s(times, period_s),
+        stalled_s=stalled_s,
         asleep_s=grown("asleep_s"),
         swap_mb_s=None if swapped is None else swapped / _MB / elapsed,
         throttled_pct=None if throttled_s is None else min(100.0, 100.0 * throttled_s / elapsed),
@@ -144,12 +139,6 @@ def _busy_share(start: DiskCounters, end: DiskCounters, elapsed: float) -> float
     """0..1; 1 where the kernel does not count it, as for md before Linux 5.10."""
     busy = rate(start.busy_s, end.busy_s, elapsed)
     return min(1.0, busy) if busy else 1.0
-
-
-def stalled_s(times: Sequence[float], period_s: float) -> float:
-    """Return the seconds by which samples came too late, lateness of scheduling aside."""
-    late = (after - before - period_s for before, after in pairwise(times))
-    return sum(seconds for seconds in late if seconds > _LATE_S)
 
 
 def _throttled_s(start: Snapshot, end: Snapshot) -> float | None:

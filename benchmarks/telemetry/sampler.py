@@ -7,16 +7,19 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.telemetry.conditions import stalled_s
 from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
 from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
 from benchmarks.telemetry.usage import SampleRow, sample_rows
 
 MEASURE_START = "measure_start"
 MEASURE_END = "measure_end"
+# A sample this much later than its time is a moment in which nothing ran. Less happens to a
+# sleeping thread on a busy host.
+_LATE_S = 0.5
 
 
 class Sampler:
@@ -34,7 +37,7 @@ class Sampler:
         period_s: float = 1.0,
         counter: ProcessCounter | None = None,
     ) -> None:
-        self.period_s = period_s
+        self._period_s = period_s
         self._reader = reader
         self._counter = counter
         self._changed = threading.Condition()
@@ -97,7 +100,7 @@ class Sampler:
                 raise RuntimeError("sampling stopped") from self._failure
             start, snapshots = self._marks.get(MEASURE_START), self._until_end()
         origin = (start or snapshots[-1]).t if snapshots else 0.0
-        return sample_rows(snapshots, origin, per_second, period_s=self.period_s)
+        return sample_rows(snapshots, origin, per_second, period_s=self._period_s)
 
     def newest(self) -> Snapshot | None:
         """Return the latest snapshot; None before the first."""
@@ -108,16 +111,17 @@ class Sampler:
         """Return the other programs' usage between the marks; None when nothing was counted."""
         return self._counter.process_usage() if self._counter is not None else None
 
-    def times(self) -> list[float]:
-        """Return `time.monotonic()` of each sample so far from MEASURE_START to MEASURE_END."""
-        with self._changed:
-            start = self._marks.get(MEASURE_START)
-            return [s.t for s in self._until_end() if start is not None and s.t >= start.t]
+    def stalled_s(self, *, measured: bool = False) -> float:
+        """Return the seconds by which samples came too late so far, all or the measured ones.
 
-    def stalled_s(self) -> float:
-        """Return how long the sampler was held up so far, within the interval and beside it."""
+        Lateness of scheduling is no stall.
+        """
         with self._changed:
-            return stalled_s([snapshot.t for snapshot in self._snapshots], self.period_s)
+            start = self._marks.get(MEASURE_START) if measured else None
+            taken = self._until_end() if measured else self._snapshots
+            times = [s.t for s in taken if start is None or s.t >= start.t]
+        late = (after - before - self._period_s for before, after in pairwise(times))
+        return sum(seconds for seconds in late if seconds > _LATE_S)
 
     def _until_end(self) -> list[Snapshot]:
         end = self._marks.get(MEASURE_END)
@@ -130,7 +134,7 @@ class Sampler:
 
     def _start_grid(self, at: Snapshot) -> None:
         self._origin = at.t
-        self._next_tick = at.t + self.period_s
+        self._next_tick = at.t + self._period_s
 
     def _run(self) -> None:
         try:
@@ -146,5 +150,5 @@ class Sampler:
             self._changed.wait(-late)
             return  # to look again: a mark may have moved the grid meanwhile
         self._take()
-        passed = math.floor((time.monotonic() - self._origin) / self.period_s)
-        self._next_tick = self._origin + (passed + 1) * self.period_s
+        passed = math.floor((time.monotonic() - self._origin) / self._period_s)
+        self._next_tick = self._origin + (passed + 1) * self._period_s

@@ -56,3 +56,22 @@ def test_a_driver_that_fails(
         assert (instead.outcome, instead.log_tail) == (Outcome.DISTURBED, "the last lines")
         assert "stalled for 12.0 s while it was driven: No New-Order" in str(instead)
     assert host_stalled(replace(limits, stall_pct=0.0), seen(*seconds), failure) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "measured_s"),
+    [
+        ((0.0, 1.0, 2.0, 5.2, 6.0), 2.2),
+        # Late samples of a busy host are no stall.
+        ((0.0, 1.0, 2.4, 3.0, 4.4), 0.0),
+        # Before and after the measured interval.
+        ((0.0, 9.0, 10.0, 11.0, 99.0), 0.0),
+    ],
+)
+def test_only_stalls_of_the_measured_interval_count_there(
+    times: tuple[float, ...], measured_s: float
+) -> None:
+    sampler = Sampler(Host(*times))
+    for name in ("warmup_start", MEASURE_START, "second 1", MEASURE_END, "afterwards"):
+        sampler.mark(name)
+    assert sampler.stalled_s(measured=True) == pytest.approx(measured_s)

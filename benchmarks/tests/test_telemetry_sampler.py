@@ -63,11 +63,10 @@ def test_a_mark_starts_the_seconds_anew() -> None:
 def test_the_series_runs_from_warm_up_to_the_end_mark() -> None:
     with Sampler(FakeHost(), period_s=PERIOD) as sampler:
         time.sleep(2 * PERIOD)
-        start = sampler.mark(MEASURE_START)
+        sampler.mark(MEASURE_START)
         time.sleep(3.02 * PERIOD)
-        end = sampler.mark(MEASURE_END)
+        sampler.mark(MEASURE_END)
         time.sleep(2 * PERIOD)
-    assert (sampler.times()[0], sampler.times()[-1]) == (start.t, end.t)
     assert [row["second"] for row in sampler.rows()] == [-2, -1, 0, 1, 2]
 
 

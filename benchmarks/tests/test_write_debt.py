@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import pymysql
 import pytest
 
 from benchmarks.engines import innodb
-from benchmarks.telemetry.server_reader import ServerReader
 from benchmarks.telemetry.write_debt import Debt, DebtReading, WriteDebt
 
 MB = 1_000_000
@@ -125,83 +122,6 @@ def test_two_fills_of_the_redo_log_are_long_enough_whatever_is_owed() -> None:
 def test_what_is_stored_comes_back() -> None:
     found = owed(age=60 * MB, redo_capacity_bytes=800 * MB, missing={"lsn": "why"})
     assert WriteDebt.from_json(found.as_json()) == found
-
-
-class Server:
-    """Answers like a MySQL server whose redo log grows by 100 bytes with each reading."""
-
-    def __init__(self) -> None:
-        self.lsn = 5000
-        self.rows: list[tuple[str, ...]] = []
-
-    def connect(self, **_: object) -> Any:
-        return self
-
-    def cursor(self) -> Server:
-        return self
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
-
-    def execute(self, query: str) -> None:
-        if "ENGINE" in query:
-            self.rows = [("InnoDB", "", MONITOR)]
-            return
-        self.rows = [*PAGES.items(), ("Innodb_redo_log_current_lsn", str(self.lsn))]
-        self.lsn += 100 * ("LIKE" in query)
-
-    def fetchall(self) -> list[tuple[str, ...]]:
-        return self.rows
-
-    def fetchone(self) -> tuple[str, ...]:
-        return self.rows[0]
-
-
-def read_both(connect: Callable[..., Any]) -> WriteDebt:
-    with ServerReader(connect) as reader:
-        reader.begin()
-        reader.end()
-    return reader.write_debt({"innodb_log_file_size": "1000", "innodb_log_files_in_group": "2"})
-
-
-def test_both_ends_are_read() -> None:
-    found = read_both(Server().connect)
-    assert (found.start.lsn, found.end.lsn, found.start.history_length) == (5000, 5100, 37)
-    assert (found.redo_bytes, found.redo_capacity_bytes, found.missing) == (100, 2000, {})
-    assert found.seconds > 0
-
-
-def test_a_server_that_does_not_answer_leaves_its_reason() -> None:
-    def refuse(**_: object) -> Any:
-        raise pymysql.err.OperationalError(2003, "nothing listens")
-
-    found = read_both(refuse)
-    assert (found.start, found.is_marked) == (DebtReading(), False)
-    assert "nothing listens" in found.missing["checkpoint_age_bytes"]
-    unread = ServerReader(refuse)
-    assert unread.write_debt({}).missing["lsn"] == "it was not read"
-
-
-@pytest.mark.parametrize("fails", [1, 2])
-def test_where_one_reading_failed_no_time_is_known(fails: int) -> None:
-    server, reads = Server(), 0
-    answer = server.execute
-
-    def execute(query: str) -> None:
-        nonlocal reads
-        is_debt = "LIKE" in query
-        reads += is_debt
-        if is_debt and reads == fails:
-            raise pymysql.err.OperationalError(2013, "lost")
-        answer(query)
-
-    server.execute = execute  # type: ignore[method-assign]
-    found = read_both(server.connect)
-    assert (found.seconds, "lost" in found.missing["lsn"]) == (0.0, True)
 
 
 def test_a_late_purge_is_no_share_of_the_writes_that_were_put_off() -> None:

@@ -13,7 +13,7 @@ from math import ceil
 
 import numpy as np
 
-from benchmarks.measurement.early_stop import Cut, CutRule
+from benchmarks.outcomes import Cut, CutRule
 
 # A run below this share of the baseline's throughput is not worth finishing.
 TOO_SLOW_SHARE = 0.5

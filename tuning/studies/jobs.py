@@ -21,8 +21,8 @@ from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import CrashTestKind, RunKind
 from benchmarks.jobs.sweep import Sweeper
 from benchmarks.jobs.unstored import Values
-from benchmarks.measurement.early_stop import CutRule
 from benchmarks.models import Inspection, Run, RunState, Sample
+from benchmarks.outcomes import CutRule
 from tuning.models import Slot, SlotPurpose, Study
 from tuning.strategy.early_stop import Reference, cut_rule
 from tuning.studies.continuation import strategy_of

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
-from benchmarks.outcomes import Outcome
+from benchmarks.outcomes import Cut, Outcome
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.boards import boards_of

@@ -12,11 +12,11 @@ from benchmarks.jobs import probes, runs
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.locks import this_process
 from benchmarks.measurement.crash_test import Recovered
-from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
+from benchmarks.outcomes import CutRule
 from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import probe_device
 from tuning.models import Slot, Study
