@@ -38,14 +38,6 @@ as_root = pytest.mark.skipif(ME != 0, reason="only root can give files away")
 Plant = Callable[[Path, Path], None]
 
 
-def link(place: Path, secret: Path) -> None:
-    place.symlink_to(secret)
-
-
-def hard_link(place: Path, secret: Path) -> None:
-    place.hardlink_to(secret)
-
-
 def pipe(place: Path, _: Path) -> None:
     os.mkfifo(place)
 
@@ -54,7 +46,7 @@ def folder(place: Path, _: Path) -> None:
     place.mkdir()
 
 
-PLANTS = [link, hard_link, pipe, folder]
+PLANTS: list[Plant] = [Path.symlink_to, Path.hardlink_to, pipe, folder]
 
 
 @pytest.fixture
@@ -74,9 +66,8 @@ class TestDelete:
         (tree / "a/b").mkdir(parents=True)
         for place in (tree, tree / "a", tree / "a/b"):
             (place / "folder").symlink_to(precious)
-            link(place / "link", secret)
-            hard_link(place / "hard", secret)
-            pipe(place / "pipe", secret)
+            for number, plant in enumerate(PLANTS):
+                plant(place / f"planted{number}", secret)
         delete(tree)
         assert not tree.exists()
         assert (precious / "file").exists()
@@ -175,7 +166,7 @@ class TestOurs:
 
 
 class TestHandingOver:
-    @pytest.mark.parametrize("plant", [link, hard_link, pipe])
+    @pytest.mark.parametrize("plant", PLANTS[:3])
     def test_nothing_but_plain_files_is_taken_back(
         self, plant: Plant, tmp_path: Path, secret: Path
     ) -> None:
@@ -200,7 +191,7 @@ class TestHandingOver:
         data = tmp_path / "data"
         (data / "tpcc").mkdir(parents=True)
         (data / "tpcc/stock.ibd").touch(0o644)
-        link(data / "link", secret)
+        (data / "link").symlink_to(secret)
         give(data)
         tree = [data, data / "tpcc", data / "tpcc/stock.ibd"]
         assert {path.stat().st_uid for path in tree} == {OTHER}
@@ -270,8 +261,8 @@ class TestReading:
             lambda file, *_: dropped.append(os.readlink(f"/proc/self/fd/{file}")),
         )
         (tmp_path / "data/inner").mkdir(parents=True)
-        pipe(tmp_path / "data/inner/pipe", secret)  # to open it would wait for a writer
-        link(tmp_path / "data/link", Path("/"))
+        os.mkfifo(tmp_path / "data/inner/pipe")  # to open it would wait for a writer
+        (tmp_path / "data/link").symlink_to("/")
         (tmp_path / "data/inner/file").write_bytes(b"x")
         forget_cached(tmp_path / "data")
         assert dropped == [str(tmp_path / "data/inner/file")]

@@ -120,38 +120,17 @@ def test_candidates_come_through_normalised() -> None:
     assert lines["loose_x"] == "1"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "datadir",
-        "DataDir",
-        "datad",  # servers take unambiguous beginnings of names
-        "loose-datadir",
-        "loose_skip_ssl",
-        "skip-networking",
-        "skip_grant_tables",
-        "port",
-        "bind-address",
-        "log_error",
-        "init_file",
-        "plugin_load_add",
-        "innodb_log_group_home_dir",
-        "innodb_fast_shutdown",
-        "persisted_globals_load",
-        "tls_version",
-        "mysqlx",
-        "user",
-        "loose_",
-        "loose_log_bin",
-        "enable_log_bin",
-        "innodb_directories",
-        "general_log_fil",
-        "skip-keyring_file_data",
-        "any_plugin",
-        "loose_wsrep_provider",
-        "enable_component_x",
-    ],
-)
+# Servers take unambiguous beginnings of names.
+OURS = """
+datadir DataDir datad loose-datadir loose_skip_ssl skip-networking skip_grant_tables port
+bind-address log_error init_file plugin_load_add innodb_log_group_home_dir innodb_fast_shutdown
+persisted_globals_load tls_version mysqlx user loose_ loose_log_bin enable_log_bin
+innodb_directories general_log_fil skip-keyring_file_data any_plugin loose_wsrep_provider
+enable_component_x secure_file_priv skip_name_resolve server_id percona_telemetry_disable
+"""
+
+
+@pytest.mark.parametrize("name", OURS.split())
 def test_a_candidate_cannot_reach_for_what_is_ours(name: str) -> None:
     with pytest.raises(ValueError, match="belongs to the instance"):
         rendered(options={name: "x"})
