@@ -10,8 +10,7 @@ from typing import Protocol
 MIB = 1 << 20
 DEFAULT_PAGE_SIZE = 16_384
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
-#: MariaDB's own default since 10.5.
-_MARIADB_REDO_BYTES = 96 * MIB
+_MARIADB_REDO_BYTES = 96 * MIB  # its own default since 10.5
 _MIN_REDO_BYTES = 8 * MIB
 #: Below this the server would crawl. Servers round to a multiple of it.
 MIN_POOL_BYTES = 128 * MIB
@@ -56,7 +55,7 @@ def template_options(page_size: int) -> dict[str, str]:
 def empty_options(server: Server, page_size: int) -> dict[str, str]:
     """Return the options of a new data directory.
 
-    Its redo log is small: every trial start copies it, and a server makes it as configured.
+    Its redo log is small: every trial start copies it.
     """
     options = template_options(page_size)
     if server.flavour == "mariadb":

@@ -61,9 +61,9 @@ def find_hierarchy(controller: str, proc: Path | None = None) -> Hierarchy:
 def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
     """Return the cgroup to make ours in, as near to our own as can be: limits above hold too.
 
-    In v2 a group passes controllers on only if set to, and none but the root may do that while
-    processes are in it. So the ancestors are tried, and controllers are switched on where that is
-    needed. ADVISOR_CGROUP names the only one to try, as /proc/self/cgroup spells it. Raises
+    A v2 group passes controllers on only if set to, which the kernel refuses while processes are
+    in it. So the ancestors are tried too, and controllers are switched on where that is needed.
+    ADVISOR_CGROUP names the only one to try, as /proc/self/cgroup spells it. Raises
     EmulationUnavailable with what stood in the way.
     """
     candidates = hierarchy.groups[:1] if hierarchy.version == 1 else hierarchy.groups
@@ -88,7 +88,7 @@ def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
 def memory_limits(proc: Path | None = None) -> list[tuple[int, int]]:
     """Return (limit, used) in bytes of our own cgroup and of those above it that have a limit.
 
-    File pages that were not used lately do not count as used.
+    File pages that were not used lately do not count as used: the kernel takes them back.
     """
     try:
         tree = find_hierarchy(MEMORY, proc)
@@ -112,17 +112,13 @@ def memory_limits(proc: Path | None = None) -> list[tuple[int, int]]:
 def memory_budget() -> int:
     """Return the bytes that this process and its children may use: RAM or a cgroup's limit.
 
-    The smallest limit from our own group up to the root of the tree counts; in a container its own
-    group is the root. What cannot be read is no limit.
+    The smallest limit from our own group up to the root of the tree counts.
     """
     return min([host_memory(), *(limit for limit, _ in memory_limits())])
 
 
 def available_memory() -> int:
-    """Return the bytes that are free now, of the host's memory and below every cgroup's limit.
-
-    File pages that were not used lately count as free, as in the kernel's figure for the host.
-    """
+    """Return the bytes that are free now, of the host's memory and below every cgroup's limit."""
     free = int(psutil.virtual_memory().available)
     return max(0, min([free, *(limit - used for limit, used in memory_limits())]))
 

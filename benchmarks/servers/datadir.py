@@ -23,6 +23,7 @@ from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console, 
 from benchmarks.servers.running import defaults_argument
 from benchmarks.storage.reserve import no_room, room_of
 
+_DEADLINE_S = 120.0
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
 
@@ -36,18 +37,14 @@ DELETE FROM proxies_priv;
 
 
 def create_data_dir(
-    binary: ServerBinary,
-    data_dir: Path,
-    *,
-    options: Mapping[str, str] | None = None,
-    deadline_s: float = 120,
+    binary: ServerBinary, data_dir: Path, *, options: Mapping[str, str] | None = None
 ) -> None:
     """Initialise `data_dir`, which must not exist, owned by the server's user.
 
     `options` are what must be decided now, such as innodb_page_size. Afterwards no account can
     log in with an empty or known password: MySQL gives root a random one that is thrown away
-    unread, MariaDB's is locked. On failure nothing is left behind; raises RunFailed(NO_START),
-    RunFailed(TIMED_OUT), RunFailed(DISK_FULL), DeviceUnusable.
+    unread, MariaDB's is locked. On failure nothing is left behind; raises DeviceUnusable and
+    RunFailed: NO_START, TIMED_OUT, DISK_FULL.
     """
     data_dir = data_dir.absolute()
     data_dir.mkdir()
@@ -59,7 +56,7 @@ def create_data_dir(
         write_private(paths.config, _config(binary, paths, options or {}))
         give(data_dir)
         check_reachable(data_dir)
-        _initialise(binary, paths, deadline_s)
+        _initialise(binary, paths)
     except BaseException:
         delete(data_dir)
         raise
@@ -75,7 +72,7 @@ def _config(binary: ServerBinary, paths: InstancePaths, options: Mapping[str, st
     return config_text(ours, check_options(options))
 
 
-def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -> None:
+def _initialise(binary: ServerBinary, paths: InstancePaths) -> None:
     command = [str(binary.path), defaults_argument(paths.run_dir)]
     with tempfile.TemporaryFile() as script, open_console(paths) as console:
         if binary.flavour is Flavour.MARIADB:
@@ -88,7 +85,7 @@ def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -
         with Child(command, cwd=paths.run_dir, stdin=script, stdout=console) as server:
             status = server.finish(
                 "the server that makes a data directory",
-                deadline_s,
+                _DEADLINE_S,
                 log_tail=lambda: meaningful(_log_lines(paths)),
             )
     if status != 0:

@@ -33,18 +33,15 @@ PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 
 
 def said(paths: InstancePaths, lines: int) -> list[str]:
-    """Return the last lines of console and error log.
+    """Return the last lines of the console, written before the error log is opened, and that log.
 
-    The console has what the server says before it opens its error log. What else it may have put
-    in the place of its log is not read.
+    What else the server may have put in the place of its log is not read.
     """
     console = read_tail(paths.console, lines)
     return (console + read_tail(paths.error_log, lines, owner=uid_of(server_user())))[-lines:]
 
 
-def read_tail(
-    path: Path, lines: int, size: int = _TAIL_BYTES, *, owner: int | None = None
-) -> list[str]:
+def read_tail(path: Path, lines: int, *, owner: int | None = None) -> list[str]:
     """Return the last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL.
 
     With `owner` only a plain file of that user is read.
@@ -52,8 +49,8 @@ def read_tail(
     try:
         with path.open("rb") if owner is None else open_plain(path, owner) as file:
             end = file.seek(0, os.SEEK_END)
-            file.seek(max(0, end - size))
-            text = file.read(size).decode(errors="replace")
+            file.seek(max(0, end - _TAIL_BYTES))
+            text = file.read(_TAIL_BYTES).decode(errors="replace")
     except OSError:
         return []
     return [line[:_MAX_LINE] for line in text.replace("\0", "").splitlines()[-lines:]]
@@ -64,9 +61,9 @@ def matching(lines: list[str], pattern: re.Pattern[str]) -> list[str]:
     return [line for line in lines if pattern.search(line)]
 
 
-def meaningful(lines: list[str], limit: int = 30) -> str:
-    """Return the error lines if there are any, else the last lines; at most `limit`."""
-    return "\n".join((matching(lines, _ERROR) or lines)[-limit:])
+def meaningful(lines: list[str]) -> str:
+    """Return the last 30 error lines, or the last 30 lines if there are none."""
+    return "\n".join((matching(lines, _ERROR) or lines)[-30:])
 
 
 def with_first_error(what: str, lines: list[str]) -> str:

@@ -57,12 +57,10 @@ class ServerInstance:
 
     @property
     def pid(self) -> int:
-        """The server's own pid: every wrapper before it has exec'ed."""
         return self.process.pid
 
     @property
     def socket(self) -> Path:
-        """The Unix socket; its directory is private to us and the server."""
         return self.paths.socket
 
     @property

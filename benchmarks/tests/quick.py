@@ -1,6 +1,8 @@
-"""Options of servers for tests that look at none of them: they take less of the processors."""
+"""Servers for tests: options that take less of the processors, and servers that are none."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from benchmarks.servers.binary import Flavour, ServerBinary
 
@@ -29,3 +31,20 @@ def unhurried(binary: ServerBinary) -> dict[str, str]:
         waits = {"binlog_group_commit_sync_delay": "10000"}
     lazy = {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}
     return {**QUICK, **lazy, "log_bin": "ON", **waits}
+
+
+def made_up(
+    flavour: Flavour = Flavour.MYSQL,
+    version: tuple[int, int, int] = (8, 4, 6),
+    path: Path = Path("/nowhere/sbin/mysqld"),
+) -> ServerBinary:
+    """A server that is not here; its path has no share/ beside it."""
+    return ServerBinary(path, flavour, version, ".".join(map(str, version)), "ab" * 32, None)
+
+
+def pretend(folder: Path, text: str) -> ServerBinary:
+    """A `server` made of shell, for what no real one does on demand."""
+    path = folder / "pretend-mysqld"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return made_up(path=path)

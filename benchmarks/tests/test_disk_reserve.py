@@ -22,9 +22,10 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.run import file_size
 from benchmarks.processes import child
 from benchmarks.servers import datadir, paths, running
-from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
 from benchmarks.storage.reserve import VARIABLE, ReserveWatch, reserve_bytes, room_of
+from benchmarks.tests.quick import pretend
 
 MIB = 1024**2
 GIB = 1024**3
@@ -180,10 +181,7 @@ def test_neither_is_one_that_cannot_make_a_data_directory(
     place = mount_tmpfs("size=10m")
     for module in (child, ownership, paths):
         monkeypatch.setattr(module, "server_user", lambda: None)
-    program = tmp_path / "mysqld"
-    program.write_text(f"#!/bin/sh\nhead -c 7M /dev/zero > {place}/rows\nexit 1\n")
-    program.chmod(0o755)
-    binary = ServerBinary(program, Flavour.MYSQL, (8, 4, 6), "8.4.6", "ab" * 32, None)
+    binary = pretend(tmp_path, f"head -c 7M /dev/zero > {place}/rows\nexit 1")
     for reserve, outcome in (("4M", Outcome.DISK_FULL), ("1M", Outcome.NO_START)):
         monkeypatch.setenv(VARIABLE, reserve)
         with pytest.raises(RunFailed) as failed:

@@ -23,19 +23,16 @@ from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import child
 from benchmarks.processes.users import server_user, uid_of
-from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.instance import ServerInstance
+from benchmarks.tests.quick import pretend
 
 Act = Callable[[Path, Path, int, str], None]
 
 
 def make_a_data_directory(place: Path, vmstat: Path, count: int, signal: str) -> None:
-    program = place / "program"
-    program.write_text(f"#!/bin/sh\necho oom_kill {count} > {vmstat}\nkill -{signal} $$\n")
-    program.chmod(0o755)
-    binary = ServerBinary(program, Flavour.MYSQL, (8, 4, 6), "8.4.6", "ab" * 32, None)
-    create_data_dir(binary, place / "data")
+    program = pretend(place, f"echo oom_kill {count} > {vmstat}\nkill -{signal} $$")
+    create_data_dir(program, place / "data")
 
 
 def load(place: Path, vmstat: Path, count: int, signal: str) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -163,27 +162,6 @@ def test_a_server_that_cannot_be_ended_is_tried_again_next_time(
         assert run_dir.exists()
         assert end_servers(run_dir.parent)
         assert not psutil.pid_exists(server.pid)
-
-
-def test_sweeps_may_meet(server_tmp: Path) -> None:
-    runs = [server_tmp / f"run{number}" for number in range(20)]
-    for run in runs:
-        run.mkdir()
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            sweep_folders(server_tmp)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert not any(run.exists() for run in runs)
 
 
 # Its main thread ends, the other goes on.

@@ -22,13 +22,13 @@ from benchmarks.outcomes import Outcome
 from benchmarks.processes.orphans import find_by_argument
 from benchmarks.servers import running
 from benchmarks.servers.accounts import account_sql
-from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.reach import free_port
 from benchmarks.servers.running import defaults_argument, running_server
-from benchmarks.tests.quick import QUICK
+from benchmarks.tests.quick import QUICK, pretend
 
 pytestmark = pytest.mark.server
 
@@ -63,6 +63,13 @@ def start(fresh_data_dir: FreshDataDir, run_dir: Path) -> Start:
     return make
 
 
+@pytest.fixture
+def empty(server_tmp: Path) -> Path:
+    path = server_tmp / "empty"
+    path.mkdir()
+    return path
+
+
 def refusal(
     error: type[BaseException], match: str | None, server: contextlib.AbstractContextManager[Any]
 ) -> Any:
@@ -70,15 +77,6 @@ def refusal(
     with pytest.raises(error, match=match) as caught, server:
         pytest.fail("it must not start")
     return caught.value
-
-
-def pretend(folder: Path, text: str) -> ServerBinary:
-    """A `server` made of shell, for what no real one does on demand."""
-    path = folder / "pretend-mysqld"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    (folder / "nodata").mkdir(exist_ok=True)
-    return ServerBinary(path, Flavour.MYSQL, (8, 0, 36), "8.0.36", "0" * 64, None)
 
 
 def test_it_starts_stops_and_starts_again(
@@ -149,11 +147,9 @@ def test_a_refused_option_is_no_start_with_the_servers_own_words(
 
 
 def test_an_option_of_ours_is_a_bug_and_starts_nothing(
-    mariadb_binary: ServerBinary, server_tmp: Path, start: Start
+    mariadb_binary: ServerBinary, empty: Path, start: Start
 ) -> None:
-    (server_tmp / "data").mkdir()
-    options: dict[str, str | None] = {"datadir": "/var/lib/mysql"}
-    server = start(mariadb_binary, options, data_dir=server_tmp / "data")
+    server = start(mariadb_binary, {"datadir": "/var/lib/mysql"}, data_dir=empty)
     refusal(ValueError, "datadir belongs to the instance", server)
 
 
@@ -166,6 +162,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     stop: bool,
     outcome: Outcome,
     server_tmp: Path,
+    empty: Path,
     start: Start,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -174,7 +171,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     began = time.monotonic()
     server = start(
         binary,
-        data_dir=server_tmp / "nodata",
+        data_dir=empty,
         deadline_s=deadline_s,
         should_stop=lambda: stop and time.monotonic() - began > 0.3,
     )
@@ -202,7 +199,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
             assert server.variables()["port"] == str(free)
 
 
-def test_ports_are_not_tried_for_ever(server_tmp: Path, start: Start) -> None:
+def test_ports_are_not_tried_for_ever(server_tmp: Path, empty: Path, start: Start) -> None:
     starts = server_tmp / "starts"
     starts.touch()
     starts.chmod(0o666)
@@ -211,7 +208,7 @@ def test_ports_are_not_tried_for_ever(server_tmp: Path, start: Start) -> None:
         f"echo x >> {starts}\n"
         "echo '[ERROR] Can not start server: Bind on TCP/IP port: Address already in use'\nexit 1",
     )
-    server = start(binary, data_dir=server_tmp / "nodata")
+    server = start(binary, data_dir=empty)
     failure = refusal(RunFailed, "Address already in use", server)
     assert failure.outcome is Outcome.NO_START
     assert starts.read_text() == "x\n" * 4
@@ -327,7 +324,7 @@ def test_while_a_data_directory_is_made_all_of_it_is_in_one_place(
     """A process that is killed then leaves nothing where nobody looks for it."""
     used = []
 
-    def initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -> None:
+    def initialise(binary: ServerBinary, paths: InstancePaths) -> None:
         used.append(paths.run_dir)
 
     monkeypatch.setattr("benchmarks.servers.datadir._initialise", initialise)
@@ -349,6 +346,7 @@ class TestAsRoot:
     def test_without_the_server_user_nothing_is_started(
         self,
         server_tmp: Path,
+        empty: Path,
         start: Start,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
@@ -356,7 +354,7 @@ class TestAsRoot:
         binary = pretend(server_tmp, f"touch {marker}")
         for user, said in (("no-such-user", "no system user"), ("root", "never run as root")):
             monkeypatch.setenv("ADVISOR_SERVER_USER", user)
-            refusal(NoServerUser, said, start(binary, data_dir=server_tmp / "nodata"))
+            refusal(NoServerUser, said, start(binary, data_dir=empty))
         assert not marker.exists()
 
     def test_a_folder_that_the_user_cannot_enter_is_named(

@@ -10,20 +10,12 @@ from benchmarks.servers.accounts import Account, account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.options import option_line, render_config
 from benchmarks.servers.paths import InstancePaths, write_private
+from benchmarks.tests.quick import made_up
 
 PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), socket_name="s.sock")
 
 
-def made_up(flavour: Flavour, *version: int) -> ServerBinary:
-    """A server that is not here; its path has no share/ beside it."""
-    major, minor, patch = version
-    text = f"{major}.{minor}.{patch}"
-    return ServerBinary(
-        Path("/nowhere/sbin/mysqld"), flavour, (major, minor, patch), text, "0" * 64, None
-    )
-
-
-MYSQL = made_up(Flavour.MYSQL, 8, 4, 6)
+MYSQL = made_up()
 
 
 def rendered(
@@ -65,7 +57,7 @@ def rendered(
 def test_each_flavour_gets_the_options_it_knows(
     flavour: Flavour, version: tuple[int, int, int], names: str
 ) -> None:
-    lines = rendered(made_up(flavour, *version))
+    lines = rendered(made_up(flavour, version))
     some = {
         *("skip_ssl", "tls_version", "loose_mysqlx", "persisted_globals_load"),
         "loose_percona_telemetry_disable",
@@ -81,11 +73,11 @@ def test_each_flavour_gets_the_options_it_knows(
 @pytest.mark.parametrize(
     ("binary", "clause"),
     [
-        (made_up(Flavour.MYSQL, 5, 7, 42), "IDENTIFIED WITH mysql_native_password BY 'f00d'"),
-        (made_up(Flavour.MYSQL, 8, 0, 36), "IDENTIFIED WITH caching_sha2_password BY 'f00d'"),
-        (made_up(Flavour.PERCONA, 8, 4, 1), "IDENTIFIED WITH caching_sha2_password BY 'f00d'"),
+        (made_up(Flavour.MYSQL, (5, 7, 42)), "IDENTIFIED WITH mysql_native_password BY 'f00d'"),
+        (made_up(Flavour.MYSQL, (8, 0, 36)), "IDENTIFIED WITH caching_sha2_password BY 'f00d'"),
+        (made_up(Flavour.PERCONA, (8, 4, 1)), "IDENTIFIED WITH caching_sha2_password BY 'f00d'"),
         (
-            made_up(Flavour.MARIADB, 10, 6, 7),
+            made_up(Flavour.MARIADB, (10, 6, 7)),
             "IDENTIFIED VIA mysql_native_password USING PASSWORD('f00d')",
         ),
     ],

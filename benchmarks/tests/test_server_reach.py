@@ -33,7 +33,7 @@ from benchmarks.servers.reach import (
     own_address_towards,
 )
 from benchmarks.servers.running import running_server
-from benchmarks.tests.quick import QUICK
+from benchmarks.tests.quick import QUICK, made_up
 
 #: A second address that every Linux host has.
 HERE = "127.0.0.2"
@@ -85,7 +85,7 @@ def test_a_certificate_is_valid_whatever_the_clocks_of_both_hosts_say() -> None:
 def test_options_and_account_of_a_server_for_a_load_host(
     flavour: Flavour, version: tuple[int, int, int], gone: str
 ) -> None:
-    binary = ServerBinary(Path("/nowhere/mysqld"), flavour, version, "x", "0" * 64, None)
+    binary = made_up(flavour, version)
     paths = InstancePaths(Path("/d/data"), Path("/d/run"))
 
     def lines(reach: Reach | None) -> set[str]:

@@ -15,22 +15,14 @@ from benchmarks.datasets import pristine as pristine_module
 from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes import child
 from benchmarks.servers import running
 from benchmarks.servers import trial as trial_module
-from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.trial import Trial, try_config
-from benchmarks.tests.quick import QUICK
+from benchmarks.tests.quick import QUICK, made_up, pretend
 
-OTHER = ServerBinary(
-    path=Path("/nowhere/mysqld"),
-    flavour=Flavour.MYSQL,
-    version=(8, 4, 3),
-    version_text="8.4.3",
-    digest="ab" * 32,
-    basedir=None,
-)
+OTHER = made_up()
 #: Generous, for a busy machine; some 2.5 s are normal for MySQL and 0.6 s for MariaDB.
 QUICK_S = 15.0
 
@@ -149,32 +141,12 @@ def test_a_redo_log_beyond_the_free_space_is_not_even_tried(
 
 
 @pytest.mark.server
-def test_what_is_ours_cannot_be_set(attempt: Try) -> None:
-    for name in ("datadir", "init_file", "plugin_load", "loose_plugin_load_add"):
-        with pytest.raises(ValueError, match="belongs to the instance"):
-            attempt({name: "/tmp/x"})
-
-
-@pytest.mark.server
-def test_a_silent_check_is_ended(
-    server_tmp: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_silent_check_is_ended(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial_module, "_CHECK_DEADLINE_S", 0.2)
-    script = server_tmp / "slow"
-    script.write_text("#!/bin/sh\nexec sleep 60\n")
-    script.chmod(0o755)
-    slow = ServerBinary(
-        path=Path("60"),
-        flavour=Flavour.MARIADB,
-        version=(10, 11, 0),
-        version_text="x",
-        digest="",
-        basedir=None,
-    )
-    monkeypatch.setattr(child, "launcher", lambda *_: [str(script)])
+    slow = pretend(server_tmp, "exec sleep 60")
+    (server_tmp / "pristine").mkdir()
     with pytest.raises(RunFailed) as late:
-        try_config(slow, {}, pristine=server_tmp, work_dir=server_tmp / "trials")
+        try_config(slow, {}, pristine=server_tmp / "pristine", work_dir=server_tmp / "trials")
     assert late.value.outcome is Outcome.TIMED_OUT
 
 
