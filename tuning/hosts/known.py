@@ -201,7 +201,7 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
 
 
 def _problems(host: Host, *, is_silent: bool) -> list[HostProblem]:
-    """What keeps the host from measuring, and what it refused."""
+    """Return what keeps the host from measuring, and what it refused."""
     found, inventory = [], known_inventory(host)
     if is_silent and host.worker_seen_at is None:
         found.append(HostProblem("no_worker", "its worker was never seen"))
