@@ -18,7 +18,7 @@ import hypothesis
 import pytest
 from django.conf import settings
 
-from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.datasets.golden import initialized_data_dir
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
 
@@ -127,7 +127,7 @@ def shared_folder(shared_tmp: Path) -> Path:
 @pytest.fixture(scope="session")
 def pristine_data_dir(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBinary], Path]:
     """Makes an empty data directory, once per server. Copy it: never start a server on it."""
-    return lambda binary: ensure_pristine(binary, shared_folder)
+    return lambda binary: initialized_data_dir(binary, shared_folder)
 
 
 @pytest.fixture

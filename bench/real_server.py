@@ -28,8 +28,8 @@ from advisor.processes.child import end_like_ctrl_c
 from bench.tables import markdown
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.progress import never
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.loading import never
+from benchmarks.datasets.source import tpcc_source
 from benchmarks.drivers.protocol import Load, Phase
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.sysbench import Sysbench
@@ -81,7 +81,7 @@ def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
     (folder := _HOME / binary.flavour).mkdir(parents=True)
     poor = _POOR | {_REDO.get(binary.flavour, "innodb_redo_log_capacity"): "32M"}
     _tell(f"{binary.version_text}: loading {asked.warehouses} warehouses")
-    loaded = ensure_dataset(TpccSource(asked.warehouses), binary, device_dir=_HOME / "device")
+    loaded = ensure_dataset(tpcc_source(asked.warehouses), binary, device_dir=_HOME / "device")
     clone(loaded, folder / "data")
     _tell("attaching under load, then the study")
     with _production(binary, poor) as server:

@@ -21,10 +21,7 @@ from pydantic import (
     StrictInt,
     TypeAdapter,
     ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
-from pydantic_core import ErrorDetails
 
 from benchmarks.errors import InvalidDataFile
 
@@ -38,28 +35,18 @@ STRICT = ConfigDict(
 )
 
 
-def with_name(name: str, content: object) -> object:
-    """A named entry, with its name as one of its values; raises ValueError."""
-    if not isinstance(content, dict):
-        return content
-    if "name" in content:
-        raise ValueError(f"{name} already has its name: `name` is not a key of it")
-    return {"name": name, **content}
-
-
 def _with_names(content: object) -> object:
+    """Give each entry of a mapping its key as its `name`."""
     if not isinstance(content, dict):
         return content
-    return {name: with_name(name, entry) for name, entry in content.items()}
-
-
-def _as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
-    check(value)
-    return value
+    return {
+        key: {**entry, "name": key} if isinstance(entry, dict) else entry
+        for key, entry in content.items()
+    }
 
 
 def distinct(by: str = "") -> AfterValidator:
-    """Refuses duplicate values (entries by their attribute `by`)."""
+    """Make a validator that refuses duplicate values (entries by their attribute `by`)."""
 
     def check(values: tuple[object, ...]) -> tuple[object, ...]:
         keys = [getattr(one, by) if by else one for one in values]
@@ -73,7 +60,7 @@ def distinct(by: str = "") -> AfterValidator:
 #: A whole number above 0.
 Count = Annotated[StrictInt, Field(ge=1)]
 #: A number that stays an integer if written as one: 2**64 - 1 does not become a float.
-Number = Annotated[StrictFloat, WrapValidator(_as_written)]
+Number = StrictInt | StrictFloat
 #: One or more.
 Some = Annotated[tuple[V, ...], Field(min_length=1)]
 #: An immutable mapping.
@@ -82,66 +69,40 @@ Frozen = Annotated[Mapping[K, V], AfterValidator(MappingProxyType)]
 Named = Annotated[Mapping[K, V], BeforeValidator(_with_names), AfterValidator(MappingProxyType)]
 
 
-def read_data_file(path: Path, form: type[T], *, is_named: bool = False) -> T:
-    """The content of a YAML file; with `is_named` its `name` is that of the file.
-
-    Raises InvalidDataFile with the file's name and every fault with its place.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        content: object = yaml.load(text, Loader=_Loader)  # noqa: S506
-        if is_named:
-            content = with_name(path.stem, content)
-        return TypeAdapter(form).validate_python(content)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise InvalidDataFile(f"{path.name}: line {line}: {error.problem}") from error
-    except ValidationError as error:
-        raise InvalidDataFile(f"{path.name}: {faults(error)}") from error
-    except (OSError, yaml.YAMLError, ValueError) as error:
-        raise InvalidDataFile(f"{path.name}: {' '.join(f'{error}'.split())}") from error
-
-
-_SHOWN = 8
-
-
-def faults(error: ValidationError) -> str:
-    """All errors with their places in one line: "hdd/read_iops: Input should be ..., not 0"."""
-    found = list(dict.fromkeys(map(_fault, error.errors(include_url=False))))
-    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    return "; ".join(found[:_SHOWN] + more)
-
-
-def _fault(one: ErrorDetails) -> str:
-    place, given = "/".join(map(str, one["loc"])), one["input"]
-    said = _PLAIN.get(one["type"], one["msg"]).removeprefix("Value error, ")
-    if one["type"] not in (*_PLAIN, "value_error") and isinstance(given, str | int | float):
-        said += f", not {given!r}"
-    return f"{place}: {said}" if place else said
-
-
-_PLAIN = {
-    "missing": "is missing",
-    "missing_argument": "is missing",
-    "unexpected_keyword_argument": "is unknown",
-    "dataclass_type": "must be a mapping of keys to values",
-}
-
-
 class _Loader(yaml.CSafeLoader):
-    """The safe loader; refuses duplicate keys, and keys that are not text (8.10, on)."""
+    """The safe loader; refuses duplicate keys."""
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, object]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            problem = ""
-            if key.tag != "tag:yaml.org,2002:str":
-                problem = f"the key {key.value} must be text: put it in quotes"
-            elif key.value in seen:
-                problem = f"the key {key.value} is given twice"
-            if problem:
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value)
+        keys = [key.value for key, _ in node.value]
+        if twice := {key for key in keys if keys.count(key) > 1}:
+            problem = f"{', '.join(twice)} is given twice"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+def read_data_file(path: Path, form: type[T], *, is_named: bool = False) -> T:
+    """Return the content of a YAML file; with `is_named` its `name` is that of the file.
+
+    Raises InvalidDataFile with the file's name and every fault with its place.
+    """
+    try:
+        content: object = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+        if is_named and isinstance(content, dict):
+            content = {**content, "name": path.stem}
+        return TypeAdapter(form).validate_python(content)
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        what = faults(error) if isinstance(error, ValidationError) else f"{error}"
+        raise InvalidDataFile(f"{path.name}: {' '.join(what.split())}") from error
+
+
+def faults(error: ValidationError) -> str:
+    """Return all errors with their places in one line: "hdd/read_iops: Input should be ..."."""
+    found = error.errors(include_url=False)
+    told = [("/".join(map(str, one["loc"])), _PLAIN.get(one["type"], one["msg"])) for one in found]
+    text = "; ".join(": ".join(filter(None, one)) for one in told)
+    return text.replace("Value error, ", "")
+
+
+_PLAIN = {"missing": "is missing", "unexpected_keyword_argument": "is unknown"}

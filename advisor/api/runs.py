@@ -13,7 +13,7 @@ from advisor.api.paging import Page, PageQuery, page_of, without_bulk
 from advisor.api.schemas.common import Id
 from advisor.api.schemas.runs import RunDetail, RunSummary
 from advisor.responses import download, series_csv
-from benchmarks.drivers.redact import redact
+from benchmarks.drivers.program import redact
 from benchmarks.models import SERIES_COLUMNS, Run, RunState
 from tuning.results.series import BULKY
 

@@ -16,7 +16,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from advisor.tests.search_study import searching_study
-from benchmarks.datasets.shelf import Shelved
+from benchmarks.datasets.shared_folders import Shelved
 from benchmarks.inventory.host import Refused
 from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
 from benchmarks.storage.kinds import DeviceKind

@@ -21,7 +21,7 @@ from pytest_django import Settings
 from advisor.tests import factories
 from advisor.upkeep import housekeeping
 from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
-from benchmarks.datasets.progress import ignore, never
+from benchmarks.datasets.loading import ignore, never
 from benchmarks.datasets.shared_folders import locked, sweep_loads
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import Host, Inspection, Run, Sample

@@ -24,7 +24,7 @@ def _install() -> None:
     for module, name, instead in (
         (runs, "measure", measure),
         (preparation, "ensure_dataset", load),
-        (trials, "ensure_pristine", pristine),
+        (trials, "initialized_data_dir", pristine),
         (trials, "try_config", started),
     ):
         setattr(module, name, instead)

@@ -1,3 +1,3 @@
-"""TPC-C datasets: loaded in bulk, kept as golden copies, cloned for every run. No Django here."""
+"""Datasets: loaded in bulk, kept as golden copies, cloned for every run. No Django here."""
 
 from __future__ import annotations

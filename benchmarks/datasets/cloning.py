@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.datasets.progress import never
+from benchmarks.datasets.loading import never
 from benchmarks.datasets.source import Dataset
 from benchmarks.engines import innodb
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
@@ -35,28 +35,24 @@ def clone(
     for directory in directories:
         if directory.exists() and any(directory.iterdir()):
             raise FileExistsError(f"{directory} is not empty")
-    writing = data_dir
 
     def place(relative: Path) -> Path:
-        nonlocal writing
         is_redo = bool(relative.parts) and innodb.is_redo_log(relative.parts[0])
-        writing = log_dir if is_redo and log_dir is not None else data_dir
-        return writing / relative
+        return (log_dir if is_redo and log_dir is not None else data_dir) / relative
 
     try:
         if log_dir is not None:
             log_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy_tree(dataset.data_dir, place, should_stop)
-        for writing in directories:
-            settle(writing, should_stop)
+        for directory in directories:
+            settle(directory, should_stop)
     except BaseException as error:
-        for made in directories:
-            delete(made)
+        for directory in directories:
+            delete(directory)
         if isinstance(error, OSError) and error.errno in NO_SPACE_ERRNOS:
-            free = human_bytes(shutil.disk_usage(writing.parent).free)
-            raise RunFailed(
-                Outcome.DISK_FULL,
-                f"{writing.parent}: no room for a clone of the dataset, which takes "
-                f"{human_bytes(dataset.bytes)}: {free} free",
-            ) from error
+            places = {directory.parent for directory in directories}
+            free = (f"{human_bytes(shutil.disk_usage(one).free)} free in {one}" for one in places)
+            size = human_bytes(dataset.bytes)
+            what = f"no room for a clone of the dataset, which takes {size}: {', '.join(free)}"
+            raise RunFailed(Outcome.DISK_FULL, what) from error
         raise

@@ -14,12 +14,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets.progress import ProgressCallback
-from benchmarks.datasets.statements import POLL_S, cancelled
-from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.datasets.loading import POLL_S, ProgressCallback, cancelled
+from benchmarks.documents import Document
+from benchmarks.errors import NO_SPACE_ERRNOS, DatasetInUse, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership import check_ours, delete, held_folder, make_ours, take_back
 from benchmarks.processes.users import server_user, uid_of
@@ -29,8 +31,29 @@ from benchmarks.storage.copying import directory_bytes
 from benchmarks.storage.identify import check_usable
 
 READY = "ready.json"
+#: In the name of a folder that is half made, or half deleted.
 LOADING = ".loading-"
-REMOVING = ".removing-"
+
+
+@dataclass(frozen=True)
+class Shelved(Document):
+    """A golden copy, or the empty data directory, which trial starts and loads copy.
+
+    `title`: the size of its data, such as "10 warehouses"; "" of the empty one. `used_at`: when a
+    job last asked for it. `bytes`: what it takes on the disk.
+    """
+
+    path: Path
+    server_digest: str
+    server_version: str
+    title: str
+    bytes: int
+    used_at: datetime
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return self.path.name
 
 
 def server_key(binary: ServerBinary, data: str, page_size: int, version_of_data: int) -> str:
@@ -48,8 +71,8 @@ def ensure_folder(
     needed_bytes: int,
     progress: ProgressCallback,
     should_stop: Callable[[], bool],
-) -> tuple[Path, Mapping[str, Any]]:
-    """Return a shared folder of `device_dir` and its ready.json; `make` fills it if need be.
+) -> tuple[Path, int]:
+    """Return a shared folder of `device_dir` and its bytes; `make` fills it if need be.
 
     A folder is used if it is whole and its ready.json agrees with `identity`. `make` gets the
     folder in which it makes `data`.
@@ -62,61 +85,50 @@ def ensure_folder(
     folder = datasets / key
     with locked(datasets, key, progress, should_stop):
         sweep_loads(datasets)
-        ready = _read_ready(folder, identity)
-        if ready is None:
+        size = _whole_bytes(folder, identity)
+        if size is None:
             if folder.exists():
-                remove(folder)
+                _remove(folder)
             check_usable(datasets, needed_bytes)
-            ready = _make(folder, identity, make)
-    return folder, ready
+            size = _make(folder, identity, make)
+    return folder, size
 
 
-def _read_ready(folder: Path, identity: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The facts of a folder, None unless it is whole and exactly what is requested."""
-    try:
-        ready: Mapping[str, Any] = json.loads((folder / READY).read_text())
-        if any(ready[name] != value for name, value in identity.items()):
-            return None
-        _take_data(folder / "data")
-        return ready if ready["bytes"] == directory_bytes(folder / "data") else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, LoadFailed):
-        return None
+def _whole_bytes(folder: Path, identity: Mapping[str, Any]) -> int | None:
+    """Return the size of a folder; None unless it is whole and exactly what is requested."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        ready = json.loads((folder / READY).read_text())
+        if all(ready[name] == value for name, value in identity.items()):
+            size = directory_bytes(folder / "data")
+            return size if size == ready["bytes"] else None
+    return None
 
 
-def _make(
-    folder: Path, identity: Mapping[str, Any], make: Callable[[Path], None]
-) -> Mapping[str, Any]:
+def _make(folder: Path, identity: Mapping[str, Any], make: Callable[[Path], None]) -> int:
     loading = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
     try:
         with held_folder(loading):
             loading.chmod(0o755)  # the server's user has to pass through
             try:
                 make(loading)
-                _take_data(loading / "data")
-                ready = {**identity, "bytes": directory_bytes(loading / "data")}
-                write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
+                data = loading / "data"
+                if data.lstat().st_uid != os.geteuid():
+                    take_back(data, uid_of(server_user()))
+                size = directory_bytes(data)
+                ready = {**identity, "bytes": size}
+                (loading / READY).write_text(json.dumps(ready, indent=2) + "\n")
                 loading.rename(folder)
-                sync_directory(folder.parent)
             finally:
                 end_servers(loading)
-        return ready
+        return size
     except OSError as error:
         if error.errno not in NO_SPACE_ERRNOS:
             raise LoadFailed(f"{folder.parent}: {error}") from error
         raise RunFailed(Outcome.DISK_FULL, f"{folder.parent}: {error.strerror}") from error
 
 
-def _take_data(data: Path) -> None:
-    """Take a data directory from the server that filled it: it can change nothing in it now.
-
-    Raises LoadFailed for what a server's data directory does not hold, such as links.
-    """
-    if data.lstat().st_uid != os.geteuid():
-        take_back(data, uid_of(server_user()))
-
-
 def make_folders(device_dir: Path) -> Path:
-    """`<device_dir>/datasets`; the device itself must be there already."""
+    """Return `<device_dir>/datasets`, made at need; the device itself must be there already."""
     if not device_dir.is_dir():
         check_usable(device_dir.parent, 0)
     try:
@@ -133,7 +145,7 @@ def locked(
 ) -> Iterator[None]:
     """Hold the lock of a key, waiting for it; raises RunFailed(CANCELLED)."""
     # The file stays: to delete it would let two loaders hold locks on two files of one name.
-    with lock_file(datasets, key).open("a") as file:
+    with _lock_file(datasets / key).open("a") as file:
         while not try_lock(file.fileno()):
             if should_stop():
                 raise cancelled()
@@ -144,9 +156,8 @@ def locked(
         yield
 
 
-def lock_file(datasets: Path, key: str) -> Path:
-    """Return the file that is locked while a folder of that key is made or deleted."""
-    return datasets / f"{key}.lock"
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
 
 
 def try_lock(descriptor: int) -> bool:
@@ -167,33 +178,56 @@ def sweep_loads(datasets: Path) -> list[Path]:
         check_ours(datasets)
     except (OSError, DeviceUnusable):
         return []
-    return [path for mark in (LOADING, REMOVING) for path in sweep_folders(datasets, f"*{mark}*")]
+    return sweep_folders(datasets, f"*{LOADING}*")
 
 
-def remove(path: Path) -> None:
-    """Delete a directory so that no moment shows a part of it under a name that means whole.
+def shelved(device_dir: Path) -> list[Shelved]:
+    """Return every whole folder of a device, in order of names; [] without any.
+
+    Where others could have put links in the place of what is read and locked, nothing is read.
+    """
+    datasets = device_dir / "datasets"
+    try:
+        check_ours(datasets)
+        folders = sorted(path for path in datasets.iterdir() if not path.is_symlink())
+    except (OSError, DeviceUnusable):
+        return []
+    return [found for folder in folders for found in _read(folder)]
+
+
+def _read(folder: Path) -> Iterator[Shelved]:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        ready = json.loads((folder / READY).read_text())
+        times = [path.stat().st_mtime for path in (folder / READY, _lock_file(folder))]
+        yield Shelved(
+            path=folder,
+            server_digest=str(ready["server_digest"]),
+            server_version=str(ready["server_version"]),
+            title=str(ready.get("title", "")),
+            bytes=int(ready["bytes"]),
+            used_at=datetime.fromtimestamp(max(times), UTC),
+        )
+
+
+def take_off(one: Shelved) -> None:
+    """Delete a shared folder. Raises DatasetInUse, OSError.
+
+    The caller sees to it that no job of this machine runs: one that clones holds no lock.
+    """
+    with _lock_file(one.path).open("a") as file:
+        if not try_lock(file.fileno()):
+            raise DatasetInUse(f"{one.path}: it is being loaded or looked for")
+        if one.path.exists():
+            _remove(one.path)
+
+
+def _remove(folder: Path) -> None:
+    """Delete a folder so that no moment shows a part of it under a name that means whole.
 
     Servers that outlived the loader they worked for are ended before.
     """
-    end_servers(path)
-    doomed = path.with_name(f"{path.name}{REMOVING}{secrets.token_hex(4)}")
-    path.rename(doomed)
+    end_servers(folder)
+    doomed = folder.with_name(f"{folder.name}{LOADING}{secrets.token_hex(4)}")
+    folder.rename(doomed)
+    (doomed / READY).unlink(missing_ok=True)  # it is no longer listed
     delete(doomed)
-
-
-def write_durably(path: Path, text: str) -> None:
-    """Write a file that is on the disk, under its name, when this returns."""
-    with path.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from benchmarks.datasets.progress import Meter
-from benchmarks.datasets.sbtest import SbtestSource
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.counted import counted, plural
+from benchmarks.datasets import sbtest, tpcc
+from benchmarks.datasets.loading import Meter
+from benchmarks.datasets.tpcc_rows import SEED
 from benchmarks.drivers.protocol import Workload
 from benchmarks.drivers.workloads import TPCC
 from benchmarks.servers.instance import ServerInstance
+
+#: w_id is a signed SMALLINT in tpcc-mysql's schema.
+_MAX_WAREHOUSES = 32_767
 
 
 @dataclass(frozen=True)
@@ -37,45 +41,65 @@ class Dataset:
         return self.path / "data"
 
 
-class DatasetSource(Protocol):
+@dataclass(frozen=True)
+class DatasetSource:
     """Data that can be loaded into an empty server.
 
     name: part of the golden copy's key, such as "w10". title: the size, such as "10 warehouses".
     version: raised whenever its rows change.
     identity: facts about the data, by which a golden copy is known to be the one asked for.
-    data_bytes: estimated size of tables and indexes. phases: those of `load` with their seconds on
-    two processors, of which only the proportion matters.
+    data_bytes: estimated size of tables and indexes. phases: those of `load`, each with its share
+    of the time.
+    load: creates and fills the tables of a server with so many threads. Raises LoadFailed,
+    pymysql.Error, OSError and RunFailed: CANCELLED.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def identity(self) -> Mapping[str, object]: ...
-
-    @property
-    def data_bytes(self) -> int: ...
-
-    @property
-    def phases(self) -> Mapping[str, float]: ...
-
-    def load(
-        self, server: ServerInstance, jobs: int, meter: Meter, should_stop: Callable[[], bool]
-    ) -> None:
-        """Create and fill the tables with `jobs` processes.
-
-        Raises LoadFailed, pymysql.Error, and RunFailed: CANCELLED, LOST, OUT_OF_MEMORY.
-        """
-        ...
+    name: str
+    title: str
+    version: int
+    identity: Mapping[str, object] = field(hash=False)
+    data_bytes: int
+    phases: Mapping[str, float] = field(hash=False)
+    load: Callable[[ServerInstance, int, Meter, Callable[[], bool]], None] = field(
+        repr=False, compare=False
+    )
 
 
 def source_of(workload: Workload) -> DatasetSource:
     """Return where the data of a workload comes from. Raises ValueError for impossible sizes."""
-    kind = TpccSource if workload.name == TPCC else SbtestSource
-    return kind(**workload.parameters)
+    make = tpcc_source if workload.name == TPCC else sbtest_source
+    return make(**workload.parameters)
+
+
+def tpcc_source(warehouses: int) -> DatasetSource:
+    """Return TPC-C's population of so many warehouses. Raises ValueError."""
+    _check("warehouses", warehouses, _MAX_WAREHOUSES)
+    return DatasetSource(
+        name=f"w{warehouses}",
+        title=counted(warehouses, "warehouse"),
+        version=tpcc.VERSION,
+        identity={"warehouses": warehouses, "seed": SEED},
+        data_bytes=tpcc.estimated_bytes(warehouses),
+        phases=tpcc.PHASES,
+        load=partial(tpcc.load, warehouses),
+    )
+
+
+def sbtest_source(tables: int, table_size: int) -> DatasetSource:
+    """Return sysbench's tables, of `table_size` rows each. Raises ValueError."""
+    _check("tables", tables, sbtest.MAX_TABLES)
+    _check("table_size", table_size, sbtest.MAX_TABLE_SIZE)
+    return DatasetSource(
+        name=f"sbtest-{tables}x{table_size}",
+        title=f"{counted(tables, 'table')} of {table_size:,} {plural(table_size, 'row')}",
+        version=sbtest.VERSION,
+        identity={"tables": tables, "table_size": table_size, "seed": sbtest.SEED},
+        data_bytes=sbtest.estimated_bytes(tables, table_size),
+        phases=sbtest.PHASES,
+        load=partial(sbtest.load, tables, table_size),
+    )
+
+
+def _check(name: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise ValueError(f"{name} must be 1 to {most}, not {value}")

@@ -1,121 +1,84 @@
 """Vectorised text: columns of characters put together to the lines that LOAD DATA reads.
 
-Numbers are written with leading zeros, so that most columns have one width and whole tables are
-built by array assignments; only strings of random length need a mask.
+A column has shape (rows, width), or (1, width) if all its rows are alike. Zero bytes pad shorter
+texts; `join` drops them. Numbers have leading zeros, which need no padding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
 
-ALPHANUMERIC: Bytes = np.frombuffer(
+NULL = r"\N"
+_TAB, _NEWLINE = ord("\t"), ord("\n")
+_LETTERS = np.frombuffer(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", dtype=np.uint8
 )
-# 16 random bits give two characters at once, six times as fast as drawing each by itself. 65,536
-# is no multiple of 62 * 62, so some pairs come up 18 times and others 17: nothing that a server,
-# a compressor or a test of single characters could notice.
-_PAIRS: NDArray[np.uint16] = np.stack(
-    [
-        ALPHANUMERIC[(np.arange(1 << 16) * 62 * 62 >> 16) // 62],
-        ALPHANUMERIC[(np.arange(1 << 16) * 62 * 62 >> 16) % 62],
-    ],
-    axis=1,
-).view(np.uint16)[:, 0]
-NULL = b"\\N"
-TAB = ord("\t")
-NEWLINE = ord("\n")
-ZERO = ord("0")
+# 16 random bits give two characters, six times as fast as drawing each. 65,536 is no multiple of
+# 62 * 62: some pairs come up 18 times and others 17, which no server or compressor could notice.
+_DRAWN = np.arange(1 << 16) * 62 * 62 >> 16
+_PAIRS = np.stack([_LETTERS[_DRAWN // 62], _LETTERS[_DRAWN % 62]], axis=1).view(np.uint16)[:, 0]
 
 
-@dataclass(frozen=True)
-class Column:
-    """Characters of one column: shape (rows, width), or (1, width) where all rows are alike.
-
-    `lengths`, shape (rows,), says how many of the characters count; None means all of them.
-    """
-
-    cells: Bytes
-    lengths: Ints | None = None
+def constant(text: str) -> Bytes:
+    """Return a column with one text in every row."""
+    return np.frombuffer(text.encode(), dtype=np.uint8).reshape(1, -1)
 
 
-def constant(text: bytes) -> Column:
-    """A column with one text in every row."""
-    return Column(np.frombuffer(text, dtype=np.uint8).reshape(1, -1))
-
-
-def digits(values: Ints, width: int) -> Column:
-    """Non-negative integers below 10**width with leading zeros."""
+def digits(values: Ints, width: int) -> Bytes:
+    """Return non-negative integers below 10**width with leading zeros."""
     rest = values.astype(np.uint32)
     cells = np.empty((len(values), width), dtype=np.uint8)
-    for position in range(width - 1, -1, -1):
+    for position in reversed(range(width)):
         rest, digit = np.divmod(rest, np.uint32(10))
-        cells[:, position] = digit + ZERO
-    return Column(cells)
+        cells[:, position] = digit + ord("0")
+    return cells
 
 
-def hundredths(values: Ints, width: int) -> Column:
-    """Decimals with two places, given in hundredths; `width` digits stand before the point."""
-    whole = digits(values, width + 2).cells
-    cells = np.empty((len(values), width + 3), dtype=np.uint8)
-    cells[:, :width] = whole[:, :width]
-    cells[:, width] = ord(".")
-    cells[:, width + 1 :] = whole[:, width:]
-    return Column(cells)
+def hundredths(values: Ints, width: int) -> Bytes:
+    """Return decimals with two places, given in hundredths; `width` digits before the point."""
+    return np.insert(digits(values, width + 2), width, ord("."), axis=1)
 
 
-def alphanumeric(rng: np.random.Generator, rows: int, low: int, high: int) -> Column:
-    """TPC-C's random a-string [low .. high]: length and characters evenly distributed."""
-    cells = _random_letters(rng, rows, high)
-    if low == high:
-        return Column(cells)
-    return Column(cells, rng.integers(low, high + 1, rows))
+def alphanumeric(rng: np.random.Generator, rows: int, low: int, high: int) -> Bytes:
+    """Return TPC-C's random a-strings [low .. high]: even lengths and characters."""
+    drawn = rng.integers(0, 1 << 16, (rows, (high + 1) // 2), dtype=np.uint16)
+    cells = _PAIRS[drawn].view(np.uint8)[:, :high]
+    if low < high:
+        cells[np.arange(high) >= rng.integers(low, high + 1, (rows, 1))] = 0
+    return cells
 
 
 def with_word(
-    rng: np.random.Generator, rows: int, low: int, high: int, *, word: bytes, share: float
-) -> Column:
-    """An a-string [low .. high] that holds `word` somewhere in exactly that share of the rows."""
-    cells = _random_letters(rng, rows, high)
-    lengths = rng.integers(low, high + 1, rows)
+    rng: np.random.Generator, rows: int, low: int, high: int, *, word: str, share: float
+) -> Bytes:
+    """Return a-strings [low .. high]; exactly that share of the rows holds `word` somewhere."""
+    cells = alphanumeric(rng, rows, low, high)
     chosen = rng.permutation(rows)[: round(rows * share)]
-    starts = rng.integers(0, lengths[chosen] - len(word), endpoint=True)
-    letters = np.frombuffer(word, dtype=np.uint8)
-    cells[chosen[:, None], starts[:, None] + np.arange(len(word))] = letters
-    return Column(cells, lengths)
+    lengths = np.count_nonzero(cells[chosen], axis=1)
+    starts = rng.integers(0, lengths - len(word), endpoint=True)
+    cells[chosen[:, None], starts[:, None] + np.arange(len(word))] = constant(word)
+    return cells
 
 
-def numeric(rng: np.random.Generator, rows: int, width: int) -> Column:
-    """TPC-C's random n-string of a fixed width."""
-    return Column(rng.integers(ZERO, ZERO + 10, (rows, width), dtype=np.uint8))
+def numeric(rng: np.random.Generator, rows: int, width: int) -> Bytes:
+    """Return TPC-C's random n-strings of a fixed width."""
+    return rng.integers(ord("0"), ord("9") + 1, (rows, width), dtype=np.uint8)
 
 
-def _random_letters(rng: np.random.Generator, rows: int, width: int) -> Bytes:
-    drawn = rng.integers(0, 1 << 16, (rows, (width + 1) // 2), dtype=np.uint16)
-    return _PAIRS[drawn].view(np.uint8)[:, :width]
-
-
-def join(rows: int, columns: Sequence[Column]) -> Bytes:
-    """Lines of tab-separated columns, as one flat array of characters."""
-    width = sum(column.cells.shape[1] + 1 for column in columns)
-    table = np.empty((rows, width), dtype=np.uint8)
-    mask: NDArray[np.bool_] | None = None
+def join(*columns: Bytes) -> Bytes:
+    """Return lines of tab-separated columns, as one flat array of characters."""
+    rows = max(map(len, columns))
+    table = np.empty((rows, sum(column.shape[1] + 1 for column in columns)), dtype=np.uint8)
     at = 0
     for column in columns:
-        size = column.cells.shape[1]
-        table[:, at : at + size] = column.cells
-        if column.lengths is not None:
-            if mask is None:
-                mask = np.ones((rows, width), dtype=np.bool_)
-            np.less(np.arange(size), column.lengths[:, None], out=mask[:, at : at + size])
-        at += size
-        table[:, at] = TAB
-        at += 1
-    table[:, -1] = NEWLINE
-    return table.reshape(-1) if mask is None else table[mask]
+        end = at + column.shape[1]
+        table[:, at:end] = column
+        table[:, end] = _TAB
+        at = end + 1
+    table[:, -1] = _NEWLINE
+    lines: Bytes = table[table != 0]
+    return lines

@@ -35,7 +35,7 @@ def wait_to_begin(start: Start, should_stop: Callable[[], bool]) -> None:
 
 
 def connect(target: Target) -> Connection[Cursor]:
-    """A connection as the driver's account, over TLS where the target has a certificate.
+    """Connect as the driver's account, over TLS where the target has a certificate.
 
     Raises pymysql.Error or OSError, also for a server that has another certificate.
     """
@@ -48,14 +48,18 @@ def connect(target: Target) -> Connection[Cursor]:
 
 
 def login(target: Target) -> dict[str, Any]:
-    """pymysql's arguments for the driver's account, with TLS as the target says."""
+    """Return pymysql's arguments for the driver's account.
+
+    With a certificate, a server with that one at the address that it names is accepted, no other.
+    """
+    pem = target.certificate
     return {
         "host": target.host,
         "port": target.port,
         "user": target.user,
         "password": target.password,
-        "ssl": _trusting(target.certificate) if target.certificate else None,
-        "ssl_disabled": not target.certificate,
+        "ssl": ssl.create_default_context(cadata=pem) if pem else None,
+        "ssl_disabled": not pem,
     }
 
 
@@ -67,18 +71,15 @@ def check_target(target: Target, workload: Workload) -> None:
     Raises `RunFailed` (DRIVER_FAILED).
     """
     try:
-        with (
-            connect(target) as connection,
-            connection.cursor() as cursor,
-        ):
+        with connect(target) as connection, connection.cursor() as cursor:
             for query, expected in workload.holds.items():
                 cursor.execute(query)
-                row = cursor.fetchone()
-                if row is None or int(row[0]) != expected:
+                found = (cursor.fetchone() or ("nothing",))[0]
+                if found != expected:
                     raise RunFailed(
                         Outcome.DRIVER_FAILED,
-                        f"The data of {workload.name} is not there: {query} gives"
-                        f" {row[0] if row else 'nothing'}, not {expected}.",
+                        f"The data of {workload.name} is not there: {query} gives {found},"
+                        f" not {expected}.",
                     )
     except (pymysql.Error, OSError) as error:
         raise RunFailed(
@@ -98,8 +99,3 @@ def verdict(
     if counts[workload.counted].completed == 0:
         return Outcome.ZERO_WORK, f"No {workload.noun} was completed in the measured interval."
     return None
-
-
-def _trusting(certificate: str) -> ssl.SSLContext:
-    """Accepts a server with this certificate (PEM) at the address that it names, and no other."""
-    return ssl.create_default_context(cadata=certificate)

@@ -2,8 +2,7 @@
 
 The contract, which `benchmarks/tests/test_driver_contract.py` holds every driver to:
 
-* `run` blocks until the workload has ended and returns a `DriverResult`, or raises
-  `RunFailed` with one of these outcomes:
+* `run` blocks until the workload has ended and returns a `DriverResult`, or raises `RunFailed`:
 
   - `DRIVER_FAILED`: the driver could not connect, lost a connection, crashed, said something that
     cannot be understood, or more than 1 % of its transactions failed for good;
@@ -15,8 +14,7 @@ The contract, which `benchmarks/tests/test_driver_contract.py` holds every drive
 
   Why the server died, if it did, is the caller's to find out.
 * `on_phase` is called from the calling thread, once for each phase and in order, as close to its
-  beginning as the driver allows: `WARMING` when the transactions start, `MEASURING` and `STOPPING`
-  at both ends of the measured interval.
+  beginning as the driver allows.
 * On every path no process is left behind and `work_dir` holds none of the driver's files.
 * The password appears neither in the output nor in an error.
 """
@@ -36,7 +34,7 @@ from benchmarks.drivers.response_times import ResponseTimes
 
 
 class Phase(StrEnum):
-    """How far a driver is; each is announced when it begins."""
+    """The transactions have started; the measured interval has begun, or has ended."""
 
     WARMING = "warming"
     MEASURING = "measuring"
@@ -100,14 +98,10 @@ class Load:
     measure_s: int
     seed: int
 
-    def __post_init__(self) -> None:
-        if min(self.connections, self.measure_s) < 1 or self.warmup_s < 0:
-            raise ValueError(f"not a load that can be measured: {self}")
-
 
 @dataclass(frozen=True)
 class TransactionCounts:
-    """Counts of one transaction type in the measured interval.
+    """Transactions of one type in the measured interval.
 
     `retried` counts attempts that were begun again (deadlocks, lock waits) and `failed` the
     transactions that were abandoned.
@@ -145,8 +139,7 @@ class DriverResult:
     `times` are the response times of the transaction that counts, as far as completed in the
     measured interval. `counts` are by the workload's names. `driver_cpu_seconds` is the user and
     system time of the driver's process in that interval. `output` is what the program said,
-    bounded and without secrets. `load_side` is the host on which the program ran, None if that was
-    beside the server.
+    bounded and without secrets. `load_side`: None if the program ran beside the server.
     """
 
     measured_seconds: float
@@ -180,6 +173,8 @@ class Start:
     """When drivers may begin: at once, or together with others soon after the last is ready.
 
     `at` is the instant of the monotonic clock before which nothing begins; infinite until known.
+    sysbench is ready when all of its connections are open. tpcc_start connects by itself as soon
+    as it runs: it is ready when its account can log in and sees the dataset.
     """
 
     def __init__(self, drivers: int = 1, *, lead_s: float = 0.0) -> None:
@@ -197,18 +192,14 @@ class Start:
 
 
 class Driver(Protocol):
-    """A workload driver: `name` and `version` go into each run's record and its fingerprint."""
+    """A workload driver: `name` and `version` go into each run's record and its fingerprint.
 
-    @property
-    def name(self) -> str: ...
+    `encrypts`: whether its connections use TLS for a target with a certificate.
+    """
 
-    @property
-    def version(self) -> str: ...
-
-    @property
-    def encrypts(self) -> bool:
-        """Whether its connections use TLS for a target with a certificate."""
-        ...
+    name: str
+    version: str
+    encrypts: bool
 
     def run(
         self,
@@ -224,12 +215,7 @@ class Driver(Protocol):
 
 
 class LocalDriver(Driver, Protocol):
-    """A driver whose program runs on this host.
-
-    sysbench is ready when all of its connections are open, and its transactions begin at the
-    instant. tpcc_start connects by itself as soon as it runs: it is ready when its account can log
-    in and sees the dataset, and is started at the instant.
-    """
+    """A driver whose program runs on this host."""
 
     def run(
         self,

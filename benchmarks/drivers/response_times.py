@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +17,42 @@ import numpy.typing as npt
 from benchmarks.documents import Document
 
 Milliseconds = npt.NDArray[np.floating]
+Counts = npt.NDArray[np.integer]
 
-#: Buckets in each power of two: a fine one is 0.008 % wide, and its middle stands for all of it; a
-#: coarse one is 4 % wide.
-_FINE: Final = 8192
-_COARSE: Final = 16
-#: Powers of two, in ms: times outside count as being just inside. The fine ones are from a
-#: microsecond to a day and a half, the coarse ones from 31 microseconds to a minute.
-_FINE_RANGE: Final = (-10, 27)
-_COARSE_RANGE: Final = (-5, 16)
+
+class _Scale(NamedTuple):
+    """`per_power` buckets for each power of two ms from 2^low on; times outside count as inside.
+
+    The middle of a bucket stands for all of it.
+    """
+
+    per_power: int
+    low: int
+    high: int
+
+    @property
+    def size(self) -> int:
+        return (self.high - self.low) * self.per_power
+
+    def buckets(self, ms: Milliseconds) -> npt.NDArray[np.int64]:
+        power = np.log2(np.maximum(ms, 2.0**self.low)) - self.low
+        buckets: npt.NDArray[np.int64] = np.floor(power * self.per_power).astype(np.int64)
+        return buckets.clip(0, self.size - 1)
+
+    def percentile(self, counts: Counts, percent: int) -> float | None:
+        """Return the nearest-rank percentile in ms; None without any count."""
+        up_to = np.cumsum(counts, dtype=np.int64)
+        if not (total := int(up_to[-1])):
+            return None
+        rank = -(-total * percent // 100)  # rounded up, in whole numbers
+        bucket = int(np.searchsorted(up_to, rank))
+        return float(2.0 ** (self.low + (bucket + 0.5) / self.per_power))
+
+
+#: From a microsecond to a day and a half; a bucket is 0.008 % wide.
+_FINE: Final = _Scale(8192, -10, 27)
+#: From 31 microseconds to a minute; a bucket is 4 % wide.
+_COARSE: Final = _Scale(16, -5, 16)
 
 
 @dataclass(frozen=True)
@@ -45,7 +72,8 @@ class LatencyHistogram(Document):
 
     def edges_ms(self) -> list[float]:
         """Return the limits of the buckets, one more than there are buckets."""
-        return [float(2.0 ** ((self.first + at) / _COARSE)) for at in range(len(self.counts) + 1)]
+        places = range(self.first, self.first + len(self.counts) + 1)
+        return [float(2.0 ** (place / _COARSE.per_power)) for place in places]
 
 
 def merged(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram | None:
@@ -65,18 +93,18 @@ class ResponseTimes:
 
     Percentiles are nearest-rank order statistics (numpy's "inverted_cdf"), within 0.01 % of the
     exact one (or a microsecond, where that is more); the number of times, in all and in each
-    second, and the longest are exact. Of `merge` all this holds as if one had seen them all.
-    It takes 3 MB, and 4.8 MB more for each hour.
+    second, and the longest are exact, also after `merge`. It takes 3 MB, and 4.8 MB for each hour.
     """
 
     def __init__(self, seconds: int) -> None:
         if seconds < 1:
             raise ValueError(f"not a number of measured seconds: {seconds}")
-        self._counts = np.zeros(_buckets(_FINE, _FINE_RANGE), dtype=np.int64)
-        self._seconds = np.zeros((seconds, _buckets(_COARSE, _COARSE_RANGE)), dtype=np.uint32)
-        self._longest = 0.0
+        self._counts = np.zeros(_FINE.size, dtype=np.int64)
+        self._seconds = np.zeros((seconds, _COARSE.size), dtype=np.uint32)
+        #: The longest time in ms, 0 where there is none.
+        self.max_ms = 0.0
 
-    def add(self, response_ms: Milliseconds, second: npt.NDArray[np.integer]) -> None:
+    def add(self, response_ms: Milliseconds, second: Counts) -> None:
         """Count times in ms, each with the second (from 0) in which its transaction ended.
 
         Raises ValueError for a time that is none, and for seconds that the run does not have.
@@ -87,10 +115,9 @@ class ResponseTimes:
             raise ValueError("there are response times that are no times")
         if int(second.min()) < 0 or int(second.max()) >= len(self._seconds):
             raise ValueError(f"not all seconds are among the {len(self._seconds)} of the run")
-        power = np.log2(np.maximum(response_ms, 2.0 ** _FINE_RANGE[0]))
-        np.add.at(self._counts, _bucket(power, _FINE, _FINE_RANGE), 1)
-        np.add.at(self._seconds, (second, _bucket(power, _COARSE, _COARSE_RANGE)), 1)
-        self._longest = max(self._longest, float(response_ms.max()))
+        np.add.at(self._counts, _FINE.buckets(response_ms), 1)
+        np.add.at(self._seconds, (second, _COARSE.buckets(response_ms)), 1)
+        self.max_ms = max(self.max_ms, float(response_ms.max()))
 
     def merge(self, other: ResponseTimes) -> None:
         """Count in what another driver saw in the same seconds."""
@@ -99,17 +126,12 @@ class ResponseTimes:
             raise ValueError(f"runs of {mine} s and {theirs} s are not one")
         self._counts += other._counts
         self._seconds += other._seconds
-        self._longest = max(self._longest, other._longest)
+        self.max_ms = max(self.max_ms, other.max_ms)
 
     @property
     def count(self) -> int:
         """Return the number of times."""
         return int(self._counts.sum())
-
-    @property
-    def max_ms(self) -> float:
-        """Return the longest; 0 where there is none."""
-        return self._longest
 
     def per_second(self) -> list[int]:
         """Return how many transactions ended in each second."""
@@ -121,37 +143,32 @@ class ResponseTimes:
 
         Raises ValueError without any time.
         """
-        rank = _rank(self._counts, percent)
-        if rank is None:
+        found = _FINE.percentile(self._counts, percent)
+        if found is None:
             raise ValueError("there are no response times")
-        middle = 2.0 ** (_FINE_RANGE[0] + (rank + 0.5) / _FINE)
-        return float(min(middle, self._longest))
+        return min(found, self.max_ms)
 
     def p95_per_second(self) -> list[float | None]:
         """Return the p95 in ms of each second, within 3 %; None where no transaction ended.
 
         It shows a run over time: the run's own p95 is never made of these.
         """
-        ranks = [_rank(counts, 95) for counts in self._seconds]
-        low = _COARSE_RANGE[0]
-        return [None if rank is None else 2.0 ** (low + (rank + 0.5) / _COARSE) for rank in ranks]
+        return [_COARSE.percentile(counts, 95) for counts in self._seconds]
 
     def histogram(self) -> LatencyHistogram | None:
         """Return how they are spread, small enough to be stored with each run."""
         counts = self._seconds.sum(axis=0, dtype=np.int64)
-        used = np.flatnonzero(counts)
-        if not used.size:
+        if not (used := np.flatnonzero(counts)).size:
             return None
         first, last = int(used[0]), int(used[-1])
-        return LatencyHistogram(
-            first + _COARSE_RANGE[0] * _COARSE, tuple(counts[first : last + 1].tolist())
-        )
+        at = first + _COARSE.low * _COARSE.per_power
+        return LatencyHistogram(at, tuple(counts[first : last + 1].tolist()))
 
     def to_bytes(self) -> bytes:
         """Return all of it, compressed: to send it to another host."""
         file = io.BytesIO()
         np.savez_compressed(
-            file, counts=self._counts, seconds=self._seconds, longest=np.float64(self._longest)
+            file, counts=self._counts, seconds=self._seconds, longest=np.float64(self.max_ms)
         )
         return file.getvalue()
 
@@ -162,22 +179,5 @@ class ResponseTimes:
             times = cls(len(stored["seconds"]))
             times._counts += stored["counts"]
             times._seconds += stored["seconds"]
-            times._longest = float(stored["longest"])
+            times.max_ms = float(stored["longest"])
         return times
-
-
-def _buckets(per_power: int, powers: tuple[int, int]) -> int:
-    return (powers[1] - powers[0]) * per_power
-
-
-def _bucket(power: Milliseconds, per_power: int, powers: tuple[int, int]) -> npt.NDArray[np.int64]:
-    bucket = np.floor((power - powers[0]) * per_power).astype(np.int64)
-    return bucket.clip(0, _buckets(per_power, powers) - 1)
-
-
-def _rank(counts: npt.NDArray[np.integer], percent: int) -> int | None:
-    """The bucket of the nearest-rank percentile; None without any count."""
-    up_to = np.cumsum(counts, dtype=np.int64)
-    total = int(up_to[-1])
-    rank = -(-total * percent // 100)  # rounded up, in whole numbers
-    return int(np.searchsorted(up_to, rank)) if total else None

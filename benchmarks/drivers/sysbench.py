@@ -11,27 +11,21 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
-from benchmarks.drivers.child import Child, watch
-from benchmarks.drivers.protocol import (
-    DriverResult,
-    Load,
-    Phase,
-    Start,
-    Target,
-    Workload,
-)
+from benchmarks.drivers.program import Program, workplace
+from benchmarks.drivers.protocol import DriverResult, Load, Phase, Start, Target
 from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
 from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC
-from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import NoDriver, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership import give
 from benchmarks.processes.child import run
 
 _TPCC: Final = Path(__file__).with_name("tpcc.lua")
@@ -42,10 +36,11 @@ _CERTIFICATE: Final = "server-cert.pem"
 _VERSION: Final = re.compile(r"^sysbench (1\.\d+[\w.]*)", re.MULTILINE)
 #: How often the records are counted while the workload runs, in seconds.
 _TAKE_EVERY_S: Final = 1.0
+_NEVER: Final = float("inf")
 
 
 def find_sysbench() -> Path | None:
-    """`sysbench` on PATH, or None where it is not installed."""
+    """Return `sysbench` on PATH, or None where it is not installed."""
     found = shutil.which("sysbench")
     return Path(found) if found else None
 
@@ -66,8 +61,14 @@ class Sysbench:
     def __init__(self, program: Path, *, grace_s: float = GRACE_S) -> None:
         self._program = program
         self._grace_s = grace_s
+        try:
+            said = run(program, "--version").output
+        except OSError as error:
+            raise NoDriver(f"{program} cannot be run: {error}") from error
+        if not (version := _VERSION.search(said)):
+            raise NoDriver(f"{program} is not sysbench 1.0 or later: it says {said.strip()!r}.")
         scripts = b"".join(path.read_bytes() for path in (_TPCC, _OLTP, _RECORDER))
-        self.version = f"{_version(program)} scripts:{hashlib.sha256(scripts).hexdigest()[:12]}"
+        self.version = f"{version[1]} scripts:{hashlib.sha256(scripts).hexdigest()[:12]}"
 
     def run(
         self,
@@ -94,35 +95,21 @@ class Sysbench:
                 (directory / path.name).write_bytes(path.read_bytes())
             # No list of processes shows the password.
             (directory / _CONFIG).write_text(f"mysql-password={target.password}\n")
-            hand_over(directory)
+            give(directory)
             with (
                 _Control(load.connections) as control,
-                Child(
+                Program(
                     [str(self._program), *_arguments(target, load, script, control.name)],
                     cwd=directory,
                     env={"OLTP_SCRIPT": workload.name},
                     secrets=(target.password,),
                     pass_fds=(control.descriptor,),
-                ) as child,
+                ) as program,
             ):
                 records = RecordCounter(directory, workload, measure_s=load.measure_s)
-                deadline = time.monotonic() + self._grace_s
-                begins = _wait_to_begin(child, control, start or Start(), deadline, should_stop)
-                deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
-                measured = _follow(
-                    child, control, records, load, begins, deadline, on_phase, should_stop
-                )
-                return _collect(child, control, records, workload, measured)
-
-
-def _version(program: Path) -> str:
-    try:
-        said = run(program, "--version").output
-    except OSError as error:
-        raise NoDriver(f"{program} cannot be run: {error}") from error
-    if not (version := _VERSION.search(said)):
-        raise NoDriver(f"{program} is not sysbench 1.0 or later: it says {said.strip()!r}.")
-    return version[1]
+                drive = _Drive(program, control, records, load, start or Start(), self._grace_s)
+                drive.follow(on_phase, should_stop)
+                return drive.result()
 
 
 def _arguments(target: Target, load: Load, script: Path, control: str) -> list[str]:
@@ -155,9 +142,9 @@ class _Control:
     Nobody can make it smaller, which would end us with SIGBUS.
     """
 
+    GO, STOP = 1, 2
+    READY, ENDED, BROKEN = 1, 2, -1
     _STATES_AT = 96
-    _GO, _STOP = 1, 2
-    _READY, _ENDED, _BROKEN = 1, 2, -1
 
     def __init__(self, threads: int) -> None:
         size = self._STATES_AT + 4 * threads
@@ -183,172 +170,113 @@ class _Control:
         self._map.close()
         os.close(self.descriptor)
 
-    def all_ready(self) -> bool:
-        """Whether every thread is connected and waits for `go`."""
-        return all(state == self._READY for state in self._states())
+    def command(self, word: int) -> None:
+        """Let every thread begin, or end after the transaction that it is in."""
+        self._map[0:4] = word.to_bytes(4, sys.byteorder)
 
-    def all_ended(self) -> bool:
-        """Whether every thread ended its work and wrote down all of it."""
-        return all(state == self._ENDED for state in self._states())
+    def are_all(self, state: int) -> bool:
+        """Whether every thread is in that state."""
+        return bool((self._states() == state).all())
 
     def broken(self) -> int:
-        """How many threads gave up."""
-        return self._states().count(self._BROKEN)
+        """Return how many threads gave up."""
+        return int((self._states() == self.BROKEN).sum())
 
-    def go(self) -> None:
-        """Let every thread begin."""
-        self._map[0:4] = self._GO.to_bytes(4, sys.byteorder)
-
-    def stop(self) -> None:
-        """Let every thread end after the transaction that it is in."""
-        self._map[0:4] = self._STOP.to_bytes(4, sys.byteorder)
-
-    def _states(self) -> list[int]:
-        return [
-            int(state) for state in np.frombuffer(self._map[self._STATES_AT :], dtype=np.int32)
-        ]
+    def _states(self) -> npt.NDArray[np.int32]:
+        return np.frombuffer(self._map[self._STATES_AT :], dtype=np.int32)
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """The measured interval on the monotonic clock, and the driver's CPU seconds in it."""
+@dataclass
+class _Drive:
+    """One run of the program."""
 
-    begin: float
-    end: float
-    cpu_seconds: float
+    program: Program
+    control: _Control
+    records: RecordCounter
+    load: Load
+    start: Start
+    grace_s: float
+    cpu_s: dict[Phase, float] = field(default_factory=dict)
 
+    def follow(self, on_phase: Callable[[Phase], None], should_stop: Callable[[], bool]) -> None:
+        """Let the threads begin once they may, announce the phases by the clock, count what is
+        recorded and end the threads; back when the program has ended.
 
-def _wait_to_begin(
-    child: Child,
-    control: _Control,
-    start: Start,
-    deadline: float,
-    should_stop: Callable[[], bool],
-) -> bool:
-    """Wait until all threads are connected, then for as long as it takes until they may begin;
-    False if one gave up or they ended. Raises RunFailed: TIMED_OUT if not all are connected by
-    `deadline`, CANCELLED.
-    """
-    for _ in watch(child, deadline=deadline, should_stop=should_stop):
-        if control.broken():
-            return False
-        if control.all_ready():
-            break
-    else:
-        return False
-    start.ready()
-    for _ in watch(
-        child,
-        deadline=float("inf"),
-        should_stop=should_stop,
-        until=lambda: start.at,
-    ):
-        if control.broken():
-            return False
-        if time.monotonic() >= start.at:
-            return True
-    return False
+        Raises RunFailed: TIMED_OUT if not all are connected or ended in time, CANCELLED.
+        """
+        load, control, program = self.load, self.control, self.program
+        program.deadline = time.monotonic() + self.grace_s
+        is_ready, taken = False, 0.0
+        for _ in program.lines(should_stop):
+            if control.broken():
+                break
+            if not is_ready and control.are_all(control.READY):
+                # The word to begin may take as long as it likes.
+                is_ready, program.deadline = True, _NEVER
+                self.start.ready()
+            if is_ready and not self.cpu_s:
+                program.wake_at = self.start.at
+            now = time.monotonic()
+            if now < program.wake_at:
+                if now - taken >= _TAKE_EVERY_S:
+                    taken = now
+                    self._take()
+            elif not self.cpu_s:
+                control.command(control.GO)
+                program.wake_at = now + load.warmup_s
+                program.deadline = program.wake_at + load.measure_s + self.grace_s
+                self._enter(Phase.WARMING, on_phase)
+            elif Phase.MEASURING not in self.cpu_s:
+                self.records.begin = now
+                program.wake_at = now + load.measure_s
+                self._enter(Phase.MEASURING, on_phase)
+            else:
+                self.records.end = now
+                program.wake_at = _NEVER
+                control.command(control.STOP)
+                self._enter(Phase.STOPPING, on_phase)
+        program.deadline = min(program.deadline, time.monotonic() + self.grace_s)
+        for _ in program.lines(should_stop):
+            pass  # also after a break, so that the error has all that it said
+        self._check(program.end())
 
-
-def _follow(
-    child: Child,
-    control: _Control,
-    records: RecordCounter,
-    load: Load,
-    begins: bool,
-    deadline: float,
-    on_phase: Callable[[Phase], None],
-    should_stop: Callable[[], bool],
-) -> _Measured:
-    """Let the threads begin, announce the phases by the clock, count what is recorded and end the
-    threads; back when they all have ended. Without `begins` only to say what became of them.
-    """
-    cpu: dict[Phase, float] = {}
-    at: dict[Phase, float] = {}
-    next_phase_at = [float("inf")]
-    taken = time.monotonic()
-
-    def begin(reached: Phase, seconds: float) -> Phase:
-        at[reached] = time.monotonic()
-        next_phase_at[0] = at[reached] + seconds
-        cpu[reached] = child.cpu_seconds()
-        on_phase(reached)
-        return reached
-
-    phase: Phase | None = None
-    if begins:
-        control.go()
-        phase = begin(Phase.WARMING, load.warmup_s)
-    for _ in watch(
-        child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at[0]
-    ):
-        if control.broken():
-            break
-        due = time.monotonic() >= next_phase_at[0]
-        if phase is Phase.WARMING and due:
-            phase = begin(Phase.MEASURING, load.measure_s)
-            records.begin(at[Phase.MEASURING])
-        elif phase is Phase.MEASURING and due:
-            phase = begin(Phase.STOPPING, float("inf"))
-            control.stop()
-            records.end(at[Phase.STOPPING])
-        elif time.monotonic() - taken >= _TAKE_EVERY_S:
-            taken = time.monotonic()
-            _take(child, records)
-    for _ in watch(child, deadline=deadline, should_stop=should_stop):
-        pass  # also after a break, so that the error has all that it said
-    status = child.wait(max(0.0, deadline - time.monotonic()))
-    if killed := child.ended_by_another():
-        raise killed
-    if broken := control.broken():
-        raise child.failure(
-            Outcome.DRIVER_FAILED,
-            f"{broken} of {load.connections} connections failed: {_reason(child)}",
+    def result(self) -> DriverResult:
+        """Judge and count the transactions that ended in the measured interval."""
+        self._take()
+        counts = self.records.counts()
+        if wrong := verdict(counts, self.load.workload):
+            raise self.program.failure(*wrong)
+        return DriverResult(
+            measured_seconds=self.records.end - self.records.begin,
+            times=self.records.times,
+            counts=counts,
+            driver_cpu_seconds=self.cpu_s[Phase.STOPPING] - self.cpu_s[Phase.MEASURING],
+            output=self.program.output(),
         )
-    if phase is not Phase.STOPPING or status != 0:
-        raise child.failure(
-            Outcome.DRIVER_FAILED, f"sysbench ended with status {status}: {_reason(child)}"
-        )
-    return _Measured(
-        begin=at[Phase.MEASURING],
-        end=at[Phase.STOPPING],
-        cpu_seconds=cpu[Phase.STOPPING] - cpu[Phase.MEASURING],
-    )
 
+    def _enter(self, phase: Phase, on_phase: Callable[[Phase], None]) -> None:
+        self.cpu_s[phase] = self.program.cpu_seconds()
+        on_phase(phase)
 
-def _reason(child: Child) -> str:
-    """The first line that names an error, else the last of all lines."""
-    lines = child.output().splitlines()
-    errors = (line for line in lines if line.startswith(("FATAL", "thread ")))
-    return next(errors, child.last_line())
+    def _take(self) -> None:
+        try:
+            self.records.take()
+        except (OSError, ValueError) as error:
+            what = f"The records of the transactions cannot be read: {error}"
+            raise self._failure(what) from error
 
+    def _check(self, status: int | None) -> None:
+        """Raise RunFailed unless the program ended as it was asked to."""
+        lines = self.program.output().splitlines()
+        errors = (line for line in lines if line.startswith(("FATAL", "thread ")))
+        reason = next(errors, self.program.last_line())
+        if broken := self.control.broken():
+            connections = self.load.connections
+            raise self._failure(f"{broken} of {connections} connections failed: {reason}")
+        if Phase.STOPPING not in self.cpu_s or status != 0:
+            raise self._failure(f"sysbench ended with status {status}: {reason}")
+        if not self.control.are_all(_Control.ENDED):
+            raise self._failure("A thread ended without its last records.")
 
-def _collect(
-    child: Child,
-    control: _Control,
-    records: RecordCounter,
-    workload: Workload,
-    measured: _Measured,
-) -> DriverResult:
-    """Judge and count the transactions that ended in the measured interval."""
-    if not control.all_ended():
-        raise child.failure(Outcome.DRIVER_FAILED, "A thread ended without its last records.")
-    _take(child, records)
-    counts = records.counts()
-    if wrong := verdict(counts, workload):
-        raise child.failure(*wrong)
-    return DriverResult(
-        measured_seconds=measured.end - measured.begin,
-        times=records.times,
-        counts=counts,
-        driver_cpu_seconds=measured.cpu_seconds,
-        output=child.output(),
-    )
-
-
-def _take(child: Child, records: RecordCounter) -> None:
-    try:
-        records.take()
-    except (OSError, ValueError) as error:
-        message = f"The records of the transactions cannot be read: {error}"
-        raise child.failure(Outcome.DRIVER_FAILED, message) from error
+    def _failure(self, message: str) -> RunFailed:
+        return self.program.failure(Outcome.DRIVER_FAILED, message)

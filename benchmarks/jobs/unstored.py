@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
-
-from benchmarks.datasets.shared_folders import sync_directory, write_durably
 
 logger = logging.getLogger(__name__)
 
@@ -49,11 +48,11 @@ class Unstored:
             folder().mkdir(mode=0o700, exist_ok=True)
             draft = self.path.with_suffix(_DRAFT)
             try:
-                write_durably(draft, json.dumps(vars(self), cls=_Encoder))
+                _write_durably(draft, json.dumps(vars(self), cls=_Encoder))
                 draft.rename(self.path)
             finally:
                 draft.unlink(missing_ok=True)
-            sync_directory(folder())
+            _sync(folder())
         except (OSError, TypeError, ValueError):
             logger.exception("%s %s is kept in memory until stored", self.kind, self.row_id)
             return False
@@ -109,3 +108,19 @@ class _Encoder(DjangoJSONEncoder):
 
     def default(self, o: Any) -> Any:
         return o.item() if hasattr(o, "item") else super().default(o)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    """Bring the names in a directory to the disk."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

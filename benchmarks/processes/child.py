@@ -31,9 +31,9 @@ _SENT_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHU
 class Child:
     """A started program. Leaving the `with` block kills it, if it still runs, and what it started.
 
-    The program runs as the user that servers run as, or as we do with `as_ourselves`, in a clean
-    environment and a session of its own, which no Ctrl-C of our terminal reaches. The kernel kills
-    it when the thread that started it ends. Raises OSError and NoServerUser.
+    The program runs as the user that servers run as, in a clean environment and a session of its
+    own, which no Ctrl-C of our terminal reaches. The kernel kills it when the thread that started
+    it ends. Raises OSError and NoServerUser.
 
     stderr: None for where ours goes. entry: words before the command that still run as we do
     (CgroupLimits.entry_words). file_bytes: the most it can write into any one file.
@@ -51,12 +51,10 @@ class Child:
         pass_fds: Sequence[int] = (),
         entry: Sequence[str] = (),
         file_bytes: int | None = None,
-        as_ourselves: bool = False,
     ) -> None:
-        user = None if as_ourselves else server_user()
         self._oom_kills_before = _oom_kills()
         self.process = subprocess.Popen(
-            [*entry, *launcher(user, file_bytes), *argv],
+            [*entry, *launcher(server_user(), file_bytes), *argv],
             cwd=cwd,
             env={**clean_environment(), **(env or {})},
             stdin=stdin,

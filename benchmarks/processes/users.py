@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pwd
 import resource
 import shutil
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +23,6 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # open_files_limit and what the server derives from it do not differ from shell to shell.
 OPEN_FILES = 65_536
 _CAP_SYS_RESOURCE = 24
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # of linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -87,21 +84,6 @@ def clean_environment() -> dict[str, str]:
     """Return the environment a server is started with."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {"PATH": _SYSTEM_PATH, "LC_ALL": "C", "HOME": "/nonexistent", **kept}
-
-
-def become(user: ServerUser) -> None:
-    """Make this process, which must have one thread, the server user's for good.
-
-    For programs of our own that have to start as we do, because that user may not be able to read
-    where we are installed. The kernel ends it with its parent, as it does what `launcher` starts.
-    """
-    os.setgroups([])
-    os.setresgid(user.gid, user.gid, user.gid)
-    os.setresuid(user.uid, user.uid, user.uid)
-    libc = ctypes.CDLL(None, use_errno=True)
-    for option, value in ((_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_PDEATHSIG, signal.SIGKILL)):
-        if libc.prctl(option, value, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def open_files() -> int:

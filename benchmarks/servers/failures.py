@@ -54,8 +54,11 @@ def explain_death(instance: ServerInstance) -> RunFailed:
 
 
 def explain_unclean_end(instance: ServerInstance) -> RunFailed:
-    """Why a server that was to shut down completely did not: CRASHED, or by whom it was killed."""
-    tail = _last_words(instance.log_lines())
+    """Why a server that was to shut down completely did not: DISK_FULL, CRASHED or LOST."""
+    lines = instance.log_lines()
+    if (full := _disk_full(lines)) is not None:
+        return full
+    tail = _last_words(lines)
     blame = instance.process.blame("the server that was shutting down")
     if blame and instance.exit_status == -signal.SIGKILL and not instance.killed_by_us:
         return RunFailed(*blame, log_tail=tail)

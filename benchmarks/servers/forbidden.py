@@ -23,10 +23,10 @@ class Reason(StrEnum):
 _NAMES = {
     Reason.OWN: """
         admin_address admin_port basedir bind_address character_sets_dir datadir
-        innodb_fast_shutdown lc_messages lc_messages_dir log_error log_error_services mysqlx
-        mysqlx_bind_address mysqlx_port mysqlx_socket name_resolve networking open_files_limit
-        percona_telemetry_disable persisted_globals_load pid_file port secure_file_priv server_id
-        socket ssl tls_version tmpdir user
+        innodb_fast_shutdown lc_messages lc_messages_dir local_infile log_error log_error_services
+        mysqlx mysqlx_bind_address mysqlx_port mysqlx_socket name_resolve networking
+        open_files_limit percona_telemetry_disable persisted_globals_load pid_file port
+        secure_file_priv server_id socket ssl tls_version tmpdir user
     """,
     Reason.PATH: """
         aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir

@@ -43,10 +43,7 @@ def render_config(
         *innodb.instance_options(fast_shutdown=fast_shutdown, log_dir=paths.log_dir),
         *network_options(binary, paths, reach),
     ]
-    knobs = check_options(options)
-    if "local_infile" not in (name for name, _ in knobs):
-        ours.append(("local_infile", "OFF"))  # on by default before 8.0; only the loader needs it
-    return config_text(ours, knobs)
+    return config_text(ours, check_options(options))
 
 
 def config_text(ours: list[Option], knobs: list[Option]) -> str:
@@ -88,11 +85,11 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[Option]
         ("socket", paths.socket_from_data),
         ("pid_file", str(paths.own_dir / "mysqld.pid")),
         ("log_error", str(paths.error_log)),
+        ("secure_file_priv", str(paths.rows_dir)),  # where LOAD DATA may read
+        ("local_infile", "OFF"),  # on by default before 8.0
     ]
-    if binary.flavour is Flavour.MARIADB:  # which has no NULL here
-        return [*options, ("secure_file_priv", str(paths.tmp_dir))]
-    options.append(("secure_file_priv", "NULL"))
-    if binary.version >= (8, 0, 0):  # mysqld-auto.cnf must not add to this file
+    if binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 0):
+        # mysqld-auto.cnf must not add to this file.
         options.append(("persisted_globals_load", "OFF"))
         if binary.flavour is Flavour.PERCONA:  # it writes into directories of its own
             options.append(("loose_percona_telemetry_disable", "ON"))

@@ -27,6 +27,7 @@ class InstancePaths:
         self.console = run_dir / "console.log"  # output before the server opens its error log
         self.certificate = run_dir / "server-cert.pem"
         self.key = run_dir / "server-key.pem"
+        self.rows_dir = run_dir / "rows"  # of data that is being loaded
         self.own_dir = run_dir / "own"
         self.error_log = self.own_dir / "error.log"
         self.tmp_dir = self.own_dir / "tmp"
@@ -40,6 +41,9 @@ def make_run_dir(paths: InstancePaths) -> None:
     paths.run_dir.chmod(0o700 if server_user() is None else 0o711)
     delete(paths.console)
     delete(paths.own_dir)
+    delete(paths.rows_dir)
+    paths.rows_dir.mkdir()
+    paths.rows_dir.chmod(0o755)  # whatever our umask is
     paths.own_dir.mkdir(mode=0o700)
     paths.tmp_dir.mkdir(mode=0o700)
     give(paths.own_dir)

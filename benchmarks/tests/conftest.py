@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.progress import never
-from benchmarks.datasets.source import Dataset
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.loading import never
+from benchmarks.datasets.source import Dataset, tpcc_source
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.workloads import tpcc
@@ -38,7 +37,7 @@ def golden_dataset(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBin
 
     def make(binary: ServerBinary) -> Dataset:
         return ensure_dataset(
-            TpccSource(GOLDEN_WAREHOUSES),
+            tpcc_source(GOLDEN_WAREHOUSES),
             binary,
             device_dir=shared_folder,
         )
@@ -78,7 +77,7 @@ def plan_on(
             binary=binary,
             driver=find_driver("sysbench"),
             load=Load(tpcc(GOLDEN_WAREHOUSES), 1, warmup_s=1, measure_s=60, seed=1),
-            source=TpccSource(GOLDEN_WAREHOUSES),
+            source=tpcc_source(GOLDEN_WAREHOUSES),
             options={},
             layout=DeviceLayout(device),
             limits=NOTHING,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.source import tpcc_source
 from benchmarks.drivers.protocol import Load, Phase
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
@@ -101,7 +101,7 @@ def plan(tmp_path: Path, driver: Driver, **values: Any) -> Plan:
         "binary": None,
         "driver": driver,
         "load": Load(tpcc(2), 4, warmup_s=1, measure_s=5, seed=1),
-        "source": TpccSource(2),
+        "source": tpcc_source(2),
         "options": {},
         "layout": DeviceLayout(tmp_path),
     }

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.datasets.cloning import clone
-from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import check_consistency
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -153,19 +153,6 @@ def test_cancelled_clones_are_removed(golden: Dataset, tmp_path: Path) -> None:
     assert not (tmp_path / "log").exists()
 
 
-def test_interrupted_clones_are_removed(
-    golden: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*arguments: object) -> int:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        clone(golden, tmp_path / "data")
-    assert not (tmp_path / "data").exists()
-    assert content(golden.data_dir) == FILES
-
-
 def test_reflinks_are_used_where_the_file_system_can(
     golden: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,9 +200,10 @@ def test_a_full_disk_is_reported_and_the_part_removed(
     (golden.data_dir / "ib_logfile0").write_bytes(b"l" * 2_000_000)
     places = {"data": tmp_path / "data", "log": tmp_path / "log"}
     places[full] = small_device / full
-    with pytest.raises(RunFailed, match=r"small: no room .* MB: .* free") as caught:
+    with pytest.raises(RunFailed, match=r"no room .* free") as caught:
         clone(golden, places["data"], log_dir=places["log"])
     assert caught.value.outcome is Outcome.DISK_FULL
+    assert "small" in str(caught.value)
     assert not places["data"].exists()
     assert not places["log"].exists()
 

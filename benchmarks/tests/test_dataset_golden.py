@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import multiprocessing
 import os
 import threading
 import time
@@ -15,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.datasets import golden, rules, shared_folders
+from benchmarks.datasets import golden, shared_folders, tpcc, tpcc_rows
 from benchmarks.datasets.golden import dataset_key, ensure_dataset
-from benchmarks.datasets.progress import Meter
+from benchmarks.datasets.loading import Meter
 from benchmarks.datasets.shared_folders import sweep_loads
-from benchmarks.datasets.source import Dataset
-from benchmarks.datasets.tpcc import TpccSource
-from benchmarks.errors import DeviceFull, DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.datasets.source import Dataset, tpcc_source
+from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership import held_folder
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -39,12 +37,12 @@ class Filler:
         self.error: BaseException | None = None
         self.pause = 0.0
 
-    def __call__(self, *_: object, folder: Path, **__: object) -> None:
+    def __call__(self, *arguments: Any) -> None:
+        folder: Path = arguments[3]
         self.calls += 1
-        (folder / "data" / rules.DATABASE).mkdir(parents=True)
-        (folder / "data" / rules.DATABASE / "stock.ibd").write_bytes(b"x" * 1000)
+        (folder / "data" / "tpcc").mkdir(parents=True)
+        (folder / "data" / "tpcc" / "stock.ibd").write_bytes(b"x" * 1000)
         (folder / "data" / "ibdata1").write_bytes(b"y" * 24)
-        (folder / "run").mkdir()
         time.sleep(self.pause)
         if self.error is not None:
             raise self.error
@@ -53,7 +51,7 @@ class Filler:
 @pytest.fixture
 def filler(monkeypatch: pytest.MonkeyPatch) -> Filler:
     filler = Filler()
-    monkeypatch.setattr(golden, "fill", filler)
+    monkeypatch.setattr(golden, "_fill", filler)
     monkeypatch.setattr(shared_folders, "check_usable", lambda path, needed: None)
     return filler
 
@@ -62,7 +60,7 @@ def filler(monkeypatch: pytest.MonkeyPatch) -> Filler:
 def ensure(tmp_path: Path, filler: Filler) -> Callable[..., Dataset]:
     def call(binary: ServerBinary = BINARY, warehouses: int = 2, **kw: Any) -> Dataset:
         return ensure_dataset(
-            TpccSource(warehouses),
+            tpcc_source(warehouses),
             binary,
             device_dir=tmp_path / "ours",
             **kw,
@@ -90,13 +88,12 @@ def test_ready_file_holds_all_that_is_known(ensure: Callable[..., Dataset]) -> N
     ready = json.loads((ensure().path / "ready.json").read_text())
     assert ready == {
         "server_digest": "ab" * 32,
-        "server_flavour": "mysql",
         "server_version": "9.7.4-2",
         "title": "2 warehouses",
         "warehouses": 2,
         "page_size": 16384,
-        "seed": rules.DEFAULT_SEED,
-        "schema_version": rules.SCHEMA_VERSION,
+        "seed": tpcc_rows.SEED,
+        "version": tpcc.VERSION,
         "bytes": 1024,
     }
 
@@ -114,7 +111,7 @@ def test_servers_sizes_and_page_sizes_do_not_share(
 
 
 def test_key_is_readable() -> None:
-    assert dataset_key(TpccSource(10), BINARY, 16384) == "mysql-9.7.4-abababababab-w10-p16k-v1"
+    assert dataset_key(tpcc_source(10), BINARY, 16384) == "mysql-9.7.4-abababababab-w10-p16k-v2"
 
 
 def change(place: Path, **values: object) -> None:
@@ -131,7 +128,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a file has grown": lambda place: (place / "data" / "ibdata1").write_bytes(b"z" * 25),
     "one file more": lambda place: (place / "data" / "binlog.000001").write_bytes(b"!"),
     "other rows": lambda place: change(place, seed=1),
-    "another schema": lambda place: change(place, schema_version=0),
+    "another schema": lambda place: change(place, version=0),
     "another server": lambda place: change(place, server_digest="00" * 32),
     "another page size": lambda place: change(place, page_size=4096),
 }
@@ -151,53 +148,37 @@ def test_a_damaged_copy_is_loaded_again(
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "raised"),
     [
-        LoadFailed("rows are missing"),
-        RunFailed(Outcome.CANCELLED, "cancelled"),
-        KeyboardInterrupt(),
-        SystemExit(1),
-        ZeroDivisionError(),
+        (LoadFailed("rows are missing"), "load_failed"),
+        (RunFailed(Outcome.CANCELLED, "cancelled"), Outcome.CANCELLED),
+        (OSError(errno.ENOSPC, "No space left"), Outcome.DISK_FULL),
+        (OSError(errno.EACCES, "Permission denied"), "load_failed"),
+        (KeyboardInterrupt(), None),
+        (ZeroDivisionError(), None),
     ],
     ids=repr,
 )
 def test_a_failed_load_leaves_nothing(
-    ensure: Callable[..., Dataset], filler: Filler, tmp_path: Path, error: BaseException
+    ensure: Callable[..., Dataset],
+    filler: Filler,
+    tmp_path: Path,
+    error: BaseException,
+    raised: str | None,
 ) -> None:
     filler.error = error
-    with pytest.raises(type(error)):
+    with pytest.raises(BenchmarkError if raised else type(error)) as caught:
         ensure()
+    assert getattr(caught.value, "code", None) == raised
     assert names(tmp_path / "ours" / "datasets") == []
     filler.error = None
     assert ensure().bytes == 1024
 
 
-@pytest.mark.parametrize(
-    ("number", "expected", "outcome"),
-    [(errno.ENOSPC, RunFailed, Outcome.DISK_FULL), (errno.EACCES, LoadFailed, None)],
-)
-def test_an_error_while_writing_the_last_file(
-    ensure: Callable[..., Dataset],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    number: int,
-    expected: type[Exception],
-    outcome: Outcome | None,
-) -> None:
-    def fail(path: Path, text: str) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(shared_folders, "write_durably", fail)
-    with pytest.raises(expected, match=os.strerror(number)) as caught:
-        ensure()
-    assert getattr(caught.value, "outcome", None) is outcome
-    assert names(tmp_path / "ours" / "datasets") == []
-
-
 def test_a_worker_clears_away_dead_loads_without_loading_anything(tmp_path: Path) -> None:
     datasets = tmp_path / "datasets"
     assert sweep_loads(datasets) == []
-    dead, living = (dataset_key(TpccSource(size), BINARY, 16384) for size in (2, 5))
+    dead, living = (dataset_key(tpcc_source(size), BINARY, 16384) for size in (2, 5))
     for key in (dead, living):
         (datasets / f"{key}.loading-99" / "data").mkdir(parents=True)
     with held_folder(datasets / f"{living}.loading-99"):
@@ -210,23 +191,13 @@ def test_leftovers_of_dead_loaders_are_removed_whatever_their_key(
 ) -> None:
     datasets = tmp_path / "ours" / "datasets"
     own, other = (
-        dataset_key(TpccSource(size), binary, 16384) for size, binary in ((2, BINARY), (5, OTHER))
+        dataset_key(tpcc_source(size), binary, 16384) for size, binary in ((2, BINARY), (5, OTHER))
     )
-    for name in (f"{own}.loading-1", f"{other}.loading-99", f"{other}.removing-ab12"):
+    for name in (f"{own}.loading-1", f"{other}.loading-99", f"{other}.loading-ab12"):
         (datasets / name / "data").mkdir(parents=True)
         (datasets / name / "data" / "ibdata1").write_bytes(b"half")
     (datasets / "mine").mkdir()  # not ours to touch
     assert names(ensure().path.parent) == ["mine", own]
-
-
-def test_a_living_loaders_work_is_left_alone(
-    ensure: Callable[..., Dataset], tmp_path: Path
-) -> None:
-    datasets = tmp_path / "ours" / "datasets"
-    other = dataset_key(TpccSource(5), OTHER, 16384)
-    with held_folder(datasets / f"{other}.loading-99"):
-        ensure()
-        assert (datasets / f"{other}.loading-99").is_dir()
 
 
 def test_callers_at_the_same_time_wait_and_share(
@@ -259,22 +230,6 @@ def test_waiting_can_be_cancelled(
         with pytest.raises(RunFailed) as caught:
             ensure(should_stop=lambda: True)
     assert caught.value.outcome is Outcome.CANCELLED
-
-
-def hold_and_die(path: Path) -> None:
-    with path.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        os.kill(os.getpid(), 9)
-
-
-def test_a_dead_loaders_lock_is_free(ensure: Callable[..., Dataset], tmp_path: Path) -> None:
-    path = ensure().path
-    lock = path.with_name(f"{path.name}.lock")
-    process = multiprocessing.get_context("spawn").Process(target=hold_and_die, args=(lock,))
-    process.start()
-    process.join()
-    assert process.exitcode == -9
-    assert ensure().bytes == 1024
 
 
 def test_the_folders_can_be_entered_whatever_the_umask(
@@ -319,7 +274,7 @@ def test_a_device_that_cannot_be_used_is_reported_before_loading(
     monkeypatch.setattr(shared_folders, "check_usable", check_usable)
     with pytest.raises(error, match=said):
         ensure_dataset(
-            TpccSource(warehouses),
+            tpcc_source(warehouses),
             BINARY,
             device_dir=tmp_path / place,
         )

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Protocol
 from unittest.mock import MagicMock
 
@@ -23,7 +22,7 @@ import pytest
 
 from benchmarks.datasets.source import Dataset
 from benchmarks.drivers import sysbench as sysbench_module
-from benchmarks.drivers.child import Lines
+from benchmarks.drivers.program import Lines
 from benchmarks.drivers.protocol import (
     DriverResult,
     Load,
@@ -337,29 +336,23 @@ def test_a_driver_says_that_it_is_ready_and_begins_when_it_may(finished: Finishe
         assert finished.start.connections >= LOAD.connections
 
 
-def test_sysbench_that_is_connected_waits_for_as_long_as_it_takes_to_be_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sysbench_that_is_connected_waits_for_as_long_as_it_takes_to_be_told() -> None:
     """As when the database is away between the two: that is not held against the config."""
-    now = [0.0]
-    clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("benchmarks.drivers.child.time", clock)
+    program, deadlines = MagicMock(wake_at=float("inf")), []
 
-    class Late(Start):
-        def ready(self) -> None:
-            now[0] = 1000.0
+    def lines(_: object) -> Iterator[Lines]:
+        for _ in range(3):
+            yield Lines([], [])
+            deadlines.append(program.deadline)
 
-    start, looks = Late(), iter([*[False] * 3, True])
-
-    def read(_: float) -> Lines:
-        if next(looks, True) and now[0]:
-            start.at = 0.0
-        return Lines([], [])
-
-    program = MagicMock(silent=MagicMock(return_value=False), read=MagicMock(side_effect=read))
-    threads = MagicMock(broken=MagicMock(return_value=0), all_ready=MagicMock(return_value=True))
-    assert sysbench_module._wait_to_begin(program, threads, start, 1.0, lambda: False)
-    assert program.read.call_count > 3
+    program.lines.side_effect = lines
+    program.failure.side_effect = lambda *said: RunFailed(*said)
+    control = MagicMock(READY=1)
+    control.broken.return_value, control.are_all.side_effect = 0, lambda state: state == 1
+    drive = sysbench_module._Drive(program, control, MagicMock(), SHORT, Start(2), grace_s=1.0)
+    with pytest.raises(RunFailed, match="ended with status"):
+        drive.follow(lambda _: None, lambda: False)
+    assert deadlines[:3] == [float("inf")] * 3
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:

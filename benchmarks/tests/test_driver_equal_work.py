@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import check_consistency
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.drivers.protocol import Load, Target
+from benchmarks.drivers.protocol import Target
 from benchmarks.drivers.select import find_driver
-from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import NoDriver
 
 
@@ -88,12 +87,6 @@ def test_a_sysbench_that_cannot_run_our_workload_is_refused(programs: Path, says
     install(programs, "sysbench", says)
     with pytest.raises(NoDriver, match=r"not sysbench 1\.0 or later"):
         find_driver("sysbench")
-
-
-def test_a_load_that_measures_nothing_is_a_mistake_of_the_caller() -> None:
-    for numbers in ((0, 0, 1), (1, -1, 1), (1, 0, 0)):
-        with pytest.raises(ValueError, match="not a load"):
-            Load(tpcc(1), *numbers, seed=1)
 
 
 def test_the_password_of_a_target_is_not_in_its_text() -> None:

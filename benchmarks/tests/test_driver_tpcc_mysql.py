@@ -102,12 +102,11 @@ def test_the_password_is_in_neither_output_nor_error(replay: Run) -> None:
             "echo '1040, 08004, Too many connections' >&2; sleep 0.2; echo error at thread_main",
             "1 of 8 connections failed: 1040, Too many connections",
         ),
-        ("head -n 40 tpcc_start-ok.txt", "tpcc_start ended without its results."),
-        ("cat tpcc_start-ok.txt; kill -SEGV $$", "tpcc_start ended by signal 11."),
-        ("exit 1", "tpcc_start ended without its results."),
+        ("head -n 40 tpcc_start-ok.txt", "ended with status 0 and without its results"),
+        ("cat tpcc_start-ok.txt; kill -SEGV $$", "ended with status -11"),
         (
             "echo 'tpcc_start: libmysqlclient.so.21: cannot open shared object' >&2; exit 127",
-            "tpcc_start cannot be started: tpcc_start: libmysqlclient.so.21: cannot open shared",
+            "without its results: tpcc_start: libmysqlclient.so.21: cannot open shared",
         ),
         ("cat tpcc_start-ok.txt", "The response times cannot be read"),
         (
@@ -236,21 +235,3 @@ def test_it_is_found_where_tpcc_mysql_home_says_before_path(
     assert find_tpcc_start() == tmp_path / "path" / "tpcc_start"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_tpcc_start() is None
-
-
-@pytest.mark.parametrize(
-    ("library", "encrypts"),
-    [
-        (b"libmysqlclient.so.24", True),
-        (b"libmysqlclient.so.20", True),
-        (b"libmysqlclient.so.18", False),
-        (b"libmariadb.so.3", False),
-        (b"libc.so.6", False),
-    ],
-)
-def test_encryption_is_the_client_librarys_own_decision(
-    library: bytes, encrypts: bool, tmp_path: Path
-) -> None:
-    program = tmp_path / "tpcc_start"
-    program.write_bytes(b"\x7fELF\0\xff\0" + library + b"\0libm.so.6\0")
-    assert TpccMysql(program).encrypts is encrypts

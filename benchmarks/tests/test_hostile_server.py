@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets.pristine import ensure_pristine
-from benchmarks.datasets.source import Dataset
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.golden import initialized_data_dir
+from benchmarks.datasets.source import Dataset, tpcc_source
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.workloads import tpcc
@@ -119,7 +118,7 @@ def test_a_trial_start(hostile: Hostile, plan: str) -> None:
     """Checking a config, starting with it; then making a data directory, which is refused."""
     before = hostile.facts()
     hostile.plan("play")
-    pristine = ensure_pristine(hostile.binary, hostile.layout.root)
+    pristine = initialized_data_dir(hostile.binary, hostile.layout.root)
     hostile.plan(plan)
 
     def attempt() -> str:
@@ -139,7 +138,7 @@ def test_a_trial_start(hostile: Hostile, plan: str) -> None:
     assert ("I planted links" in said) == (plan == "die")
     shutil.rmtree(pristine.parent)
     with pytest.raises((RunFailed, LoadFailed)) as failed:
-        ensure_pristine(hostile.binary, hostile.layout.root)
+        initialized_data_dir(hostile.binary, hostile.layout.root)
     assert TOKEN not in said + shown(failed.value)
     assert hostile.facts() == before
     assert hostile.leaves_nothing()
@@ -165,7 +164,7 @@ def test_a_run(
         binary=hostile.binary,
         driver=find_driver("sysbench"),
         load=Load(tpcc(1), 2, warmup_s=1, measure_s=2, seed=1),
-        source=TpccSource(1),
+        source=tpcc_source(1),
         options={},
         layout=DeviceLayout(hostile.device, log_device),
         limits=NOTHING,

@@ -6,53 +6,20 @@ and trial starts are judged is in test_measure_killed, test_driver_contract and 
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable
 from pathlib import Path
-from signal import Signals
-from types import SimpleNamespace
-from typing import cast
 
-import psutil
 import pytest
 
-from benchmarks.datasets import rows
-from benchmarks.datasets.loading import Batch, load_rows
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import child
-from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.datadir import create_data_dir
-from benchmarks.servers.instance import ServerInstance
 from benchmarks.tests.quick import pretend
-
-Act = Callable[[Path, Path, int, str], None]
 
 
 def make_a_data_directory(place: Path, vmstat: Path, count: int, signal: str) -> None:
     program = pretend(place, f"echo oom_kill {count} > {vmstat}\nkill -{signal} $$")
     create_data_dir(program, place / "data")
-
-
-def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
-    """Kill the loading processes while they wait for a server that does not answer."""
-    account = SimpleNamespace(user="admin", password="secret")
-    server = cast(ServerInstance, SimpleNamespace(socket=place / "socket", admin=account))
-
-    def kill_them() -> bool:
-        vmstat.write_text(f"oom_kill {count}\n")
-        for process in psutil.Process().children(recursive=True):
-            if any("row_loader" in word for word in process.cmdline()):
-                process.send_signal(Signals[f"SIG{signal}"])
-        return False
-
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(server.socket))
-        os.chown(server.socket, uid_of(server_user()), -1)
-        listening.listen()
-        batches = [Batch("item", rows.item, (1,))] * 2
-        load_rows(server, "tpcc", batches, jobs=2, on_rows=lambda _: None, should_stop=kill_them)
 
 
 @pytest.fixture
@@ -64,7 +31,6 @@ def vmstat(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize("act", [make_a_data_directory, load])
 @pytest.mark.parametrize(
     ("count", "signal", "outcome"),
     [
@@ -74,11 +40,11 @@ def vmstat(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (5, "TERM", Outcome.LOST),  # the kernel sends no other signal than KILL
     ],
 )
-def test_while_preparing(
-    act: Act, count: int, signal: str, outcome: Outcome, server_tmp: Path, vmstat: Path
+def test_while_a_data_directory_is_made(
+    count: int, signal: str, outcome: Outcome, server_tmp: Path, vmstat: Path
 ) -> None:
     with pytest.raises(RunFailed) as ended:
-        act(server_tmp, vmstat, count, signal)
+        make_a_data_directory(server_tmp, vmstat, count, signal)
     assert ended.value.outcome is outcome
     assert f"SIG{signal}" in str(ended.value)
     assert not (server_tmp / "data").exists()

@@ -118,7 +118,7 @@ SCRIPT = f"""
 import json, sys
 from pathlib import Path
 from benchmarks.drivers.protocol import Load
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.source import tpcc_source
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.storage.layout import DeviceLayout
@@ -134,7 +134,7 @@ plan = Plan(
     binary=identify(binary),
     driver=find_driver("sysbench"),
     load=Load(tpcc({GOLDEN_WAREHOUSES}), 1, warmup_s=0, measure_s=5, seed=1),
-    source=TpccSource({GOLDEN_WAREHOUSES}),
+    source=tpcc_source({GOLDEN_WAREHOUSES}),
     options=json.loads(options),
     layout=DeviceLayout(device),
     limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0),

@@ -96,10 +96,7 @@ def test_what_is_ours_is_as_we_said(server: ServerInstance) -> None:
     assert variables["port"] == str(server.port)
     assert variables["local_infile"] == "OFF"
     assert variables["innodb_fast_shutdown"] == "2"
-    if server.binary.flavour is Flavour.MARIADB:
-        assert Path(variables["secure_file_priv"]) == server.paths.tmp_dir
-    else:
-        assert variables["secure_file_priv"] == "NULL"
+    assert Path(variables["secure_file_priv"]) == server.paths.rows_dir
 
 
 def test_it_listens_on_loopback_and_one_socket_and_nowhere_else(server: ServerInstance) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.datasets import pristine as pristine_module
-from benchmarks.datasets.pristine import ensure_pristine, pristine_key
+from benchmarks.datasets import golden
+from benchmarks.datasets.golden import initialized_data_dir
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import running
@@ -161,15 +161,16 @@ def maker(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         time.sleep(0.2)
         (data_dir / "ibdata1").write_text(options["innodb_page_size"])
 
-    monkeypatch.setattr(pristine_module, "create_data_dir", create)
+    monkeypatch.setattr(golden, "create_data_dir", create)
     return calls
 
 
 def test_it_is_made_once_and_by_page_size(tmp_path: Path, maker: list[Path]) -> None:
     def make(page_size: int = 16384) -> Path:
-        return ensure_pristine(OTHER, tmp_path / "d", page_size=page_size)
+        return initialized_data_dir(OTHER, tmp_path / "d", page_size=page_size)
 
-    assert make() == make() == tmp_path / "d" / "datasets" / pristine_key(OTHER) / "data"
+    assert make() == make()
+    assert make().parent.parent == tmp_path / "d" / "datasets"
     assert (make(8192) / "ibdata1").read_text() == "8192"
     assert len(maker) == 2
     with pytest.raises(ValueError, match="page_size"):

@@ -14,9 +14,7 @@ import pytest
 from benchmarks.datasets import sbtest
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.sbtest import SbtestSource
-from benchmarks.datasets.source import Dataset, DatasetSource
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.source import Dataset, DatasetSource, sbtest_source, tpcc_source
 from benchmarks.drivers.checks import check_target
 from benchmarks.drivers.protocol import Load, LocalDriver, Phase, Target
 from benchmarks.drivers.select import find_driver
@@ -36,8 +34,8 @@ TABLES, ROWS = 2, 3_000
 TPCC = tpcc(GOLDEN_WAREHOUSES)
 OLTP = [oltp(script, tables=TABLES, table_size=ROWS) for script in OLTP_SCRIPTS]
 SOURCES: dict[str, DatasetSource] = {
-    "tpcc": TpccSource(GOLDEN_WAREHOUSES),
-    "sbtest": SbtestSource(TABLES, ROWS),
+    "tpcc": tpcc_source(GOLDEN_WAREHOUSES),
+    "sbtest": sbtest_source(TABLES, ROWS),
 }
 WORKLOADS = {"tpcc": [TPCC], "sbtest": OLTP}
 
@@ -151,9 +149,9 @@ def test_rows_have_sysbenchs_form_and_follow_from_their_place() -> None:
     "make",
     [
         lambda: oltp("bulk_insert", tables=1, table_size=1),
-        lambda: SbtestSource(0, 1),
-        lambda: SbtestSource(1, 0),
-        lambda: TpccSource(0),
+        lambda: sbtest_source(0, 1),
+        lambda: sbtest_source(1, 0),
+        lambda: tpcc_source(0),
     ],
     ids=["script", "no-tables", "no-rows", "no-warehouses"],
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.datasets.tpcc import estimated_bytes
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import (
     DeviceSpec,

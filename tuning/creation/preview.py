@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor
 
-from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.datasets.tpcc import estimated_bytes
 from tuning.catalogue.knob import Durability
 from tuning.creation.device_facts import Disk
 from tuning.creation.plan import Plan

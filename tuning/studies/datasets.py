@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.datasets.shelf import Shelved, shelved, take_off
+from benchmarks.datasets.shared_folders import Shelved, shelved, take_off
 from benchmarks.errors import DatasetInUse, NoDataset, NotInspected
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host

@@ -12,7 +12,7 @@ from math import inf
 
 from django.db import transaction
 
-from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.datasets.golden import initialized_data_dir
 from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
@@ -127,7 +127,9 @@ class _Gate:
         self._pristine = self._layout.root
 
     def prepare(self, should_stop: Callable[[], bool]) -> None:
-        self._pristine = ensure_pristine(self._binary, self._layout.root, should_stop=should_stop)
+        self._pristine = initialized_data_dir(
+            self._binary, self._layout.root, should_stop=should_stop
+        )
 
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""

@@ -85,7 +85,7 @@ def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
     monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
-    monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(gatekeeping, "initialized_data_dir", lambda *_, **__: tmp_path)
     monkeypatch.setattr(gatekeeping, "try_config", started)
     monkeypatch.setattr(runs, "find_driver", lambda *_: FakeDriver())
 

@@ -127,7 +127,6 @@ def check_entry(entry: Knob) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "complaint"),
     [
-        ("name", "other", "sync_binlog already has its name"),
         ("mysql", {}, "mysql without facts"),
         ("mysql", ..., "`as` copies the facts of mysql, which are missing"),
         ("percona/as", "mariadb", "`as` copies the facts of mysql"),

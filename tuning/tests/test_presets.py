@@ -90,7 +90,6 @@ def test_the_advice_on_io_capacity_is_consistent_and_names_its_source(
     [
         ("sized: {back_log: 10 % of disk}", "is not like `6 % of data`"),
         ("knobs: {back_log: '1', back_log: '0'}", "back_log is given twice"),
-        ("name: x", "mine already has its name"),
         ("written_for: oracle 5.7", "written_for: not a server: 'oracle 5.7'"),
     ],
 )

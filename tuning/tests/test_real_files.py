@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.datasets.golden import initialized_data_dir
 from benchmarks.servers.binary import ServerBinary, known_options
 from benchmarks.servers.trial import try_config
 from tuning.catalogue.target import ServerTraits, parse_traits
@@ -60,7 +60,7 @@ def test_the_server_starts_with_what_is_set(any_server: ServerBinary, server_tmp
     host = HostFacts(
         server_options=known_options(any_server), memory_budget_bytes=512 << 20, connections=4
     )
-    pristine = ensure_pristine(any_server, server_tmp)
+    pristine = initialized_data_dir(any_server, server_tmp)
     started = 0
     for path in FILES[::4]:  # each start takes one to three seconds
         found = import_cnf(path.read_bytes(), path.stem, target, host=host)

@@ -1,3 +1,7 @@
+-- The table that takes longest comes first: it is built beside the others.
+ALTER TABLE order_line
+    ADD INDEX fkey_order_line_2 (ol_supply_w_id, ol_i_id);
+
 ALTER TABLE customer
     ADD INDEX idx_customer (c_w_id, c_d_id, c_last, c_first);
 
@@ -11,6 +15,3 @@ ALTER TABLE orders
 
 ALTER TABLE stock
     ADD INDEX fkey_stock_2 (s_i_id);
-
-ALTER TABLE order_line
-    ADD INDEX fkey_order_line_2 (ol_supply_w_id, ol_i_id);

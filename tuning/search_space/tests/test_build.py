@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.datasets.tpcc import estimated_bytes
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
