@@ -107,7 +107,7 @@ def scale(
     """Return the knobs sized for the host, and a note per knob that was changed.
 
     `knobs` are those of `preset`, translated for the target. The server does not need to round the
-    resulting sizes; its pool grows in chunks of `pool_chunk_bytes`, None for its default.
+    resulting pool, which grows in chunks of `pool_chunk_bytes`, None for its default.
     """
     found = dict(knobs)
     host = HostFacts(logical_cpus=resources.logical_cpus, pool_chunk_bytes=pool_chunk_bytes)

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.expected import DEFAULT_CHUNK, MIB, Expected
+from tuning.configs.expected import MIB, Expected
 from tuning.configs.memory import largest_pool
+from tuning.configs.presets import unrounded_pool
 from tuning.configs.price import forbidden_costs, free_redo_bytes, too_unsafe
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, fixed_default, normalise, usable
 from tuning.configs.variables import (
     CAPACITY,
-    CHUNK,
     DIRECT_METHODS,
     FILES,
     FLUSH_METHOD,
@@ -32,8 +32,6 @@ _LOG_FROM = 8.0
 _POOL_OF_DATA = 2.0
 # The memory holds at least so many of the largest log buffer.
 _LOG_BUFFERS_IN_MEMORY = 16
-# With fewer units of its rounding than this a pool gets its sizes one by one.
-_FEW_UNITS = 4
 _KIB = 1024.0
 # Kinds of knobs that have a scale.
 _NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
@@ -151,7 +149,10 @@ def _number(
     step = 0.0
     values: tuple[str, ...] = ()
     if knob.name == POOL:
-        low, high, step, values = _pool(situation, low, high, is_requested)
+        sizes = _pool_sizes(situation, low, high, is_requested=is_requested)
+        if len(sizes) < 2:
+            return None
+        low, high, values = sizes[0], sizes[-1], tuple(map(str, sizes))
     elif knob.name in (CAPACITY, SIZE):
         high, step = min(high, _redo_limit(knob, situation, beside)), 4.0 * MIB
     elif knob.kind is Kind.BYTES and high >= 4 * MIB:
@@ -193,35 +194,20 @@ def _number(
     return found
 
 
-def _pool(
-    situation: Situation, low: float, high: float, is_requested: bool
-) -> tuple[float, float, float, tuple[str, ...]]:
-    """Within the memory budget: ends, step and values that the server does not round."""
-    target, host = situation.target, situation.host
-
-    def rounded(size: int) -> int:
-        return Expected({POOL: str(size)}, target, host).pool() or size
-
+def _pool_sizes(situation: Situation, low: float, high: float, *, is_requested: bool) -> list[int]:
+    """Return sizes within the memory budget that the server does not round, by even factors."""
+    expected = Expected({}, situation.target, situation.host)
     if not is_requested:
         most = max(_POOL_OF_DATA * situation.resources.data_bytes, 2 * low)
         # Shares of a small memory may all lie below what the server has by itself.
-        usual = Expected({}, target, host).pool() or 0
-        high = max(min(high, rounded(round(most))), usual)
-    budget = host.memory_budget_bytes or situation.resources.memory_bytes
-    log_buffer = str(_most_log_buffer(situation))
-    high = min(high, largest_pool(Expected({LOG_BUFFER: log_buffer}, target, host), budget))
-    expected = Expected({POOL: str(max(round(high), 1))}, target, host)
-    chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
-    unit = chunk * (expected.instances(max(round(high), 1)) or 1)
-    if high >= _FEW_UNITS * unit and not (is_requested and low < unit):
-        return max(low, unit), high // unit * unit, float(unit), ()
-    # One unit of all instances may be most of the range; smaller pools have one instance.
-    for step, least in ((chunk, _FEW_UNITS), (MIB, 2)):
-        first = -(-max(math.ceil(low), step) // step) * step
-        sizes = [size for size in range(first, int(high) + 1, step) if rounded(size) == size]
-        if len(sizes) >= least:
-            return sizes[0], sizes[-1], float(step), tuple(str(size) for size in _thinned(sizes))
-    return low, min(low, high), 0.0, ()
+        high = max(min(high, unrounded_pool(round(most), expected)), expected.pool() or 0)
+    budget = situation.host.memory_budget_bytes or situation.resources.memory_bytes
+    beside = {LOG_BUFFER: str(_most_log_buffer(situation))}
+    high = min(high, largest_pool(Expected(beside, situation.target, situation.host), budget))
+    factor = max(high / low, 1.0) ** (1 / (MAX_LEVELS - 1))
+    wanted = (round(low * factor**number) for number in range(MAX_LEVELS))
+    sizes = {unrounded_pool(size, expected) for size in wanted}
+    return sorted(size for size in sizes if low <= size <= high)
 
 
 def _most_log_buffer(situation: Situation) -> int:
@@ -229,15 +215,6 @@ def _most_log_buffer(situation: Situation) -> int:
     budget = situation.host.memory_budget_bytes or situation.resources.memory_bytes
     default = Expected({}, situation.target, situation.host).whole(LOG_BUFFER) or 0
     return min(64 * MIB, max(default, budget // _LOG_BUFFERS_IN_MEMORY))
-
-
-def _thinned(sizes: list[int]) -> list[int]:
-    """At most as many as a dimension has levels, by even factors, with both ends."""
-    if len(sizes) <= MAX_LEVELS:
-        return sizes
-    factor = (sizes[-1] / sizes[0]) ** (1 / (MAX_LEVELS - 1))
-    wanted = (sizes[0] * factor**number for number in range(MAX_LEVELS))
-    return sorted({min(sizes, key=lambda size: abs(size - one)) for one in wanted})
 
 
 def _decimal_step(width: float) -> float:

@@ -20,16 +20,12 @@ from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.expected import Expected, by_itself
 from tuning.configs.price import free_redo_bytes
-from tuning.configs.values import BadValue, normalise, same
+from tuning.configs.values import same
 from tuning.configs.variables import (
-    CAPACITY,
     CHUNK,
-    FILES,
     FLUSH_METHOD,
     MAX_CONNECTIONS,
     POOL,
-    SIZE,
-    has_capacity,
     redo_settings,
 )
 from tuning.proposals.rules import Expression, UnknownFact, evaluate, filled
@@ -39,7 +35,6 @@ from tuning.server_profile.profile import Profile
 _FILE = Path(__file__).resolve().parent / "rules.yaml"
 #: The name of all proposals together.
 ALL = "profile-all"
-_NO_VALUES = frozenset({Kind.PATH, Kind.STRING, Kind.FLAG})
 
 
 @plain_dataclass(frozen=True)
@@ -107,22 +102,7 @@ def proposals_for(profile: Profile) -> list[Proposal]:
 
 def own_knobs(profile: Profile) -> dict[str, str]:
     """Return the tuning variables that differ from what the server would have by itself."""
-    target = profile.target
-    read = {}
-    for name, knob in load_catalogue().knobs.items():
-        shown = profile.variables.get(knob.variable(target), "")
-        if knob.set_by or knob.kind in _NO_VALUES or not shown or not knob.exists_in(target):
-            continue
-        try:
-            read[name] = normalise(knob, shown, target)
-        except BadValue:
-            continue
-    read.pop(CHUNK, None)
-    if has_capacity(target):
-        read.pop(SIZE, None)
-        read.pop(FILES, None)
-        if (redo := profile.redo_bytes) is not None:
-            read[CAPACITY] = f"{redo}"
+    read = {name: value for name, value in profile.knobs.items() if name != CHUNK}
     return {name: value for name, value in read.items() if _is_set(name, value, read, profile)}
 
 

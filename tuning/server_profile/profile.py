@@ -8,8 +8,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Kind
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.readback import shown_redo_bytes
+from tuning.configs.readback import effective_values, shown_redo_bytes
+from tuning.configs.variables import CAPACITY, REDO, has_capacity
+
+_WITH_VALUES = frozenset(Kind) - {Kind.PATH, Kind.STRING, Kind.FLAG}
 
 
 class SchemaSize(BaseModel):
@@ -86,6 +91,18 @@ class Profile(BaseModel):
         A server that was given the two old variables still shows the default capacity.
         """
         return shown_redo_bytes(self.variables, self.target, {})
+
+    @property
+    def knobs(self) -> dict[str, str]:
+        """The tuning variables in normalised form, the redo log under the name that counts."""
+        target = self.target
+        names = [one.name for one in load_catalogue().tunable(target) if one.kind in _WITH_VALUES]
+        found = effective_values(names, self.variables, target)
+        if has_capacity(target):
+            found = {name: value for name, value in found.items() if name not in REDO}
+            if self.redo_bytes is not None:
+                found[CAPACITY] = f"{self.redo_bytes}"
+        return {name: value for name, value in found.items() if value}
 
     @property
     def other_data_bytes(self) -> int | None:

@@ -10,9 +10,8 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Kind
@@ -73,21 +72,6 @@ def rows_of(text: str) -> Iterator[Row]:
         yield tuple(one.strip().strip('"') for one in cells)
 
 
-@dataclass
-class _Output:
-    """The rows of an output that have a mark, by it, and its tables in their order."""
-
-    marked: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    variables: list[dict[str, str]] = field(default_factory=list)
-    statuses: list[dict[str, str]] = field(default_factory=list)
-
-    def add(self, table: dict[str, str]) -> None:
-        if "Uptime" in table:
-            self.statuses.append(table)
-        elif len(table) > 1:
-            self.variables.append(table)
-
-
 def read_profile(
     rows: Iterable[Row],
     *,
@@ -100,12 +84,12 @@ def read_profile(
     hides_names: number the schemas instead of naming them.
     Raises InvalidRequest about `text` or `memory`.
     """
-    output = _output(rows)
-    begin, end = _ends(output)
-    [variables], (first, second) = output.variables, map(_kept_status, output.statuses)
+    marked = _marked(rows)
+    begin, variables, statuses, end = _whole(marked)
+    first, second = map(_kept_status, statuses)
     target = _server(variables)
     kept = _kept_variables(variables, target)
-    binlog = output.marked["profile_file"]
+    binlog = marked["profile_file"]
     profile = Profile(
         flavour=target.flavour,
         version=".".join(map(str, target.version)),
@@ -115,11 +99,11 @@ def read_profile(
         variables=kept,
         first=first,
         second=second,
-        sizes=_sizes(output.marked["profile_size"], hides_names),
+        sizes=_sizes(marked["profile_size"], hides_names),
         binlog_bytes=_number(binlog[0], 2) if binlog else None,
         memory_bytes=memory_bytes,
         dropped_variables=len(variables) - len(kept),
-        dropped_status=len(output.statuses[1]) - len(second),
+        dropped_status=len(statuses[1]) - len(second),
     )
     pool = profile.number("innodb_buffer_pool_size")
     if pool is not None and memory_bytes is not None and pool > memory_bytes:
@@ -129,37 +113,42 @@ def read_profile(
     return profile
 
 
-def _output(rows: Iterable[Row]) -> _Output:
-    output, table = _Output(), dict[str, str]()
+def _marked(rows: Iterable[Row]) -> dict[str, list[Any]]:
+    """Return the rows by their mark; the marks of variables and status have a table instead."""
+    marked: dict[str, list[Any]] = defaultdict(list)
+    table: dict[str, str] | None = None
     for row in rows:
         name = row[0]
-        is_mark = name.startswith("profile_")
-        is_cell = len(row) == 2 and name != "part" and _NAME.fullmatch(name) is not None
-        if is_mark or name.lower() == "variable_name" or (is_cell and name in table):
-            output.add(table)
-            table = {}
-        if is_mark:
-            output.marked[name].append(row)
-        elif is_cell and name.lower() != "variable_name":
+        if name.startswith("profile_"):
+            table = {} if name in ("profile_variables", "profile_status") else None
+            marked[name].append(row if table is None else table)
+        elif table is None or name.lower() == "variable_name":
+            continue
+        elif len(row) == 2 and _NAME.fullmatch(name):
             table[name] = row[1]
-    output.add(table)
-    return output
+    return marked
 
 
-def _ends(output: _Output) -> tuple[Row, Row]:
-    """Return the first and the last row. Raises InvalidRequest for what is not one whole run."""
-    begins, ends = output.marked["profile_begin"], output.marked["profile_end"]
+def _whole(
+    marked: Mapping[str, list[Any]],
+) -> tuple[Row, dict[str, str], list[dict[str, str]], Row]:
+    """Return the first row, both kinds of tables and the last row.
+
+    Raises InvalidRequest for an output that is not one whole run.
+    """
+    begins, ends = marked["profile_begin"], marked["profile_end"]
+    variables, statuses = marked["profile_variables"], marked["profile_status"]
     if not begins and not ends:
         raise _bad("this is not the output of the script: no line begins with profile_begin")
-    if begins[1:] or ends[1:] or output.variables[1:] or output.statuses[2:]:
+    if begins[1:] or ends[1:] or variables[1:] or statuses[2:]:
         raise _bad(f"holds more than one output: {_ANOTHER}")
-    is_whole = begins and ends and len(output.statuses) == 2
-    if not (is_whole and output.variables and output.variables[0].keys() >= _NEEDED):
+    is_whole = begins and ends and variables and variables[0].keys() >= _NEEDED
+    if not (is_whole and len(statuses) == 2 and "Uptime" in statuses[1]):
         raise _bad("is not complete, or has no variable of InnoDB: paste all of the output")
     for row in (begins[0], ends[0]):
         if len(row) != 5 or _CLOCK.fullmatch(row[4]) is None:
             raise _bad("the line profile_begin or profile_end is cut")
-    return begins[0], ends[0]
+    return begins[0], variables[0], statuses, ends[0]
 
 
 def _clock(row: Row) -> int:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from benchmarks.counted import percent
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.expected import Expected, by_itself
-from tuning.configs.values import cnf_line, readable_value, same, usable
-from tuning.configs.variables import CAPACITY, MAX_CONNECTIONS, MAX_STATEMENTS, POOL
+from tuning.configs.values import cnf_line, readable_value, same
+from tuning.configs.variables import MAX_CONNECTIONS, MAX_STATEMENTS, POOL
 from tuning.export.changes import Change, ChangeMode, change, in_order, persists, statements
 from tuning.export.lines import Line
 from tuning.server_profile.configs import own_knobs
@@ -52,9 +52,9 @@ def steps_of(profile: Profile, lines: Sequence[Line]) -> list[Step]:
     Lines that only the server's own config has go back to their defaults.
     """
     target, wanted = profile.target, dict(_wanted(profile, lines))
-    changes, before = [], {}
+    changes, before, known = [], {}, profile.knobs
     for name, (value, _) in wanted.items():
-        old = _read(profile, name)
+        old = known.get(name)
         if old is not None:
             is_lowered = name in _NEVER_LOWERED and float(value) < float(old)
             if is_lowered or same(old, value):
@@ -134,13 +134,6 @@ def _back(one: Change, before: str | None, profile: Profile) -> Iterator[str]:
             yield from statements(undo, "GLOBAL", one.value, target)
     elif before is not None:
         yield f"{cnf_line(one.knob.name, before, target)}   # in my.cnf, then restart"
-
-
-def _read(profile: Profile, name: str) -> str | None:
-    if name == CAPACITY and profile.redo_bytes is not None:
-        return f"{profile.redo_bytes}"  # the variable may be unused
-    knob = load_catalogue().knobs[name]
-    return usable(knob, profile.variables.get(knob.variable(profile.target), ""), profile.target)
 
 
 def sql_of(steps: Sequence[Step]) -> Mapping[str, str]:

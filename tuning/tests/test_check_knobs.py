@@ -57,18 +57,15 @@ def reason(lines: str, target: ServerTraits = MYSQL97) -> str:
         ("innodb_buffer_pool_size = 1T", "innodb_buffer_pool_size", "1099511627776"),
         ("table_open_cache = 4k", "table_open_cache", "4096"),
         ("innodb_io_capacity = 010000", "innodb_io_capacity", "10000"),
-        ("innodb_max_dirty_pages_pct = 90", "innodb_max_dirty_pages_pct", "90"),
         ("innodb_max_dirty_pages_pct = 75.50", "innodb_max_dirty_pages_pct", "75.5"),
         ("innodb_adaptive_hash_index = 0", "innodb_adaptive_hash_index", "OFF"),
         ("innodb_adaptive_hash_index", "innodb_adaptive_hash_index", "ON"),
         ("skip-innodb-adaptive-hash-index", "innodb_adaptive_hash_index", "OFF"),
-        ("disable_innodb_adaptive_hash_index", "innodb_adaptive_hash_index", "OFF"),
         ("enable-performance-schema", "performance_schema", "ON"),
         ("innodb_flush_method = o_direct", "innodb_flush_method", "O_DIRECT"),
         ("transaction_isolation = read-committed", "transaction_isolation", "READ-COMMITTED"),
         ("innodb_monitor_enable = '%'", "innodb_monitor_enable", "%"),
         ("innodb_page_size = 16K", "innodb_page_size", "16384"),
-        ("loose_innodb_io_capacity = 400", "innodb_io_capacity", "400"),
     ],
 )
 def test_values_take_the_form_that_the_server_shows(line: str, name: str, value: str) -> None:
@@ -90,14 +87,12 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         ("join_buffer_size = 9999999999999999999999999999G", "whole number"),
         ("innodb_io_capacity = 99", "must be 100 to 4294967295 on MySQL 9.7.4, not 99"),
         ("innodb_max_dirty_pages_pct = NaN", "plain number"),
-        ("innodb_max_dirty_pages_pct = -5", "plain number"),
         ("innodb_max_dirty_pages_pct = 100", "must be 0 to 99.999"),
         ("innodb_page_size = 5000", "must be one of 4096, 8192, 16384, 32768, 65536"),
         # words
         ("innodb_flush_method = fdatasync", "must be one of fsync, O_DSYNC"),
         ("innodb_flush_method = 4", "must be a name .*, not the number '4'"),
         ("innodb_adaptive_hash_index = maybe", "must be ON or OFF"),
-        ("thread_handling = pool-of-threads", "must be one of one-thread-per-connection"),
         ("innodb_monitor_enable = ../../etc", "cannot be"),
         ("skip_innodb_io_capacity", "no server knows"),
         # names
@@ -112,15 +107,11 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         ("innodb_empty_free_list_algorithm = backoff", "only in Percona Server"),
         # what needs another data directory
         ("innodb_page_size = 8K", "fixed when the data directory is made; the dataset has 16384"),
-        # across knobs
-        ("innodb_redo_log_capacity = 1G\ninnodb_io_capacity = 1", "must be 100"),
     ],
 )
 def test_what_the_server_would_not_take_as_written_is_refused(line: str, why: str) -> None:
     [problem] = refused(line)
-    assert pytest.raises(AssertionError, match=why).matches(AssertionError(problem.reason)), (
-        problem
-    )
+    assert re.search(why, problem.reason), problem
 
 
 @pytest.mark.parametrize(

@@ -203,19 +203,11 @@ def test_a_limit_that_the_workload_needs_is_noted_once() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("innodb_io_capacity = 9223372036854775808", "too large a number"),
-        ("innodb_max_dirty_pages_pct = NaN", "plain number"),
-        ("innodb_flush_method = sideways", "must be one of"),
-        ("innodb_buffer_pool_size = 3 G", "without a blank"),
-        ("innodb_monitor_enable=`reboot`", "cannot be"),
         ("back_log=$(id)", "whole number"),
-        ("back_log=", "has an empty value"),
         ("back_log", "needs a value"),
         ("table_cache = many", "whole number"),
         ("tmp_table_size = lots", "is not a number"),
         ("tmp_table_size = 1.5G", "is not a number"),
-        ("tmp_table_size = 64 M", "is not a number"),
-        ("tmp_table_size =", "is not a number"),
         ("tmp_table_size", "needs a value"),
         ("sql_mode = STRICT_TRANS_TABELS", "no server knows"),
         ("optimizer_switch = 'mrr=offf'", "no server knows"),
@@ -224,7 +216,6 @@ def test_a_limit_that_the_workload_needs_is_noted_once() -> None:
         ("delay_key_write = sometimes", "cannot be"),
         ("log_output = FILEX", "cannot be"),
         ("tmp_tabel_size = 64M", "did you mean tmp_table_size?"),
-        ("slow_qurey_log = 1", "did you mean slow_query_log?"),
         ("\x1b[31mname=1", "no server knows this option"),
     ],
 )
