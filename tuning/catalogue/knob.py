@@ -160,7 +160,7 @@ class Knob:
     @model_validator(mode="before")
     @classmethod
     def _take_over(cls, content: object) -> object:
-        """`as: mysql` under a flavour copies MySQL's facts, except those given beside it."""
+        """`as: mysql` under a flavour copies MySQL's facts, unless it states its own."""
         if not isinstance(content, dict):
             return content
         named = {one: content[one] for one in Flavour if one in content}

@@ -1,4 +1,4 @@
-"""The values that a running server will have: those of the config, else its defaults.
+"""The values that a running server will have: the config's, else its defaults.
 
 Formulas from the servers' sources (MySQL 5.7.37, 8.0.41, 9.7.0; MariaDB 10.11), see the catalogue.
 None means that a value cannot be known without the server.

@@ -173,7 +173,7 @@ class SettingDifference:
 def setting_differences(
     candidate: EffectiveSettings, baseline: EffectiveSettings
 ) -> list[SettingDifference]:
-    """The settings that differ, those about durability first, else in the catalogue's order.
+    """The settings that differ, durability first, else in the catalogue's order.
 
     Another server program has other defaults: MySQL writes a binary log by default, MariaDB does
     not. What only one of the servers has is left out, unless that one loses something by it.

@@ -16,11 +16,11 @@ _SSD = frozenset({DeviceKind.SATA_SSD, DeviceKind.SAS_SSD, DeviceKind.NVME, Devi
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """The facts of the device, or those that hold for all of several; None is not known.
+    """The facts of a device, or the facts that several devices share; None is not known.
 
     write_iops, read_iops: random 16 KiB requests per second that it keeps up, of a probe or the
     limits of an emulated device. commit_us: microseconds of a small write with its fsync.
-    free_bytes: what is left beside the data.
+    free_bytes: the space that the data leaves.
     """
 
     kind: DeviceKind | None = None

@@ -149,9 +149,9 @@ def translate_redo(
     files = 1 if one_file else given.get(FILES, USUAL_FILES)
     size = given.get(SIZE, _OLD_SIZE)
     usual = "" if FILES in given or one_file else " (the old default)"
-    was = f"{files} file{'s' * (files > 1)}{usual} of {readable(size)}: "
+    become = f"{files} files{usual} of {readable(size)} become"
     first, *rest = given
-    total = _resized(lines[first], size * files, target, was)
+    total = _resized(lines[first], size * files, target, "becomes" if files == 1 else become)
     counted = {name: lines[name].ends(Fate.REMOVED, f"counted in {first}") for name in rest}
     return {first: total, **counted}
 
@@ -179,7 +179,9 @@ def _one_file(
     return found
 
 
-def _resized(line: LineResult, total: int, target: ServerTraits, was: str = "") -> LineResult:
+def _resized(
+    line: LineResult, total: int, target: ServerTraits, becomes: str = "becomes"
+) -> LineResult:
     """Return the line as the variables of the target that give a redo log of that size."""
     became, changed = [], ""
     for name, value in redo_settings(total, target).items():
@@ -190,4 +192,4 @@ def _resized(line: LineResult, total: int, target: ServerTraits, was: str = "") 
             changed = f", the nearest that {target} accepts"
         became.append((name, f"{fitting}"))
     text = ", ".join(f"{name} = {readable(int(value))}" for name, value in became)
-    return line.ends(Fate.TRANSLATED, f"{was}becomes {text}{changed}", tuple(became))
+    return line.ends(Fate.TRANSLATED, f"{becomes} {text}{changed}", tuple(became))

@@ -1,7 +1,7 @@
 """The variables used in rules across knobs, which servers have them, and the redo log's names.
 
 MySQL has `innodb_log_file_size` x `innodb_log_files_in_group` until 8.0.30 and
-`innodb_redo_log_capacity` from then on, beside the old pair until 8.4. MariaDB has had one file of
+`innodb_redo_log_capacity` from then on; the old pair stays until 8.4. MariaDB has had one file of
 `innodb_log_file_size` since 10.5.
 """
 

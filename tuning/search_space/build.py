@@ -28,11 +28,11 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     pinned = _pinned(request, situation)
     count = _count(request)
     highest = {name: high for name, (_, high) in request.bounds.items()}
-    beside = {**request.base, **pinned, **highest}
+    others = {**request.base, **pinned, **highest}
     dimensions = [
         one
         for knob in _chosen(request, situation, pinned)
-        if (one := dimension_of(knob, situation, request.bounds.get(knob.name), beside))
+        if (one := dimension_of(knob, situation, request.bounds.get(knob.name), others))
         is not None
     ]
     if not request.names:

@@ -41,16 +41,16 @@ def dimension_of(
     knob: Knob,
     situation: Situation,
     bounds: tuple[str, str] | None = None,
-    beside: Mapping[str, str] | None = None,
+    others: Mapping[str, str] | None = None,
 ) -> Dimension | None:
     """The dimension of a knob that the target has; None where not two values are left.
 
-    `beside` is what candidates set besides, each knob at its highest. `bounds` are the user's and
+    `others` is what candidates set as well, each knob at its highest. `bounds` are the user's and
     go before the catalogue's. Raises BadSpace where they are none, or where the study allows fewer
     than two values between them.
     """
     if bounds is not None:
-        return _requested(knob, situation, bounds, beside or {})
+        return _requested(knob, situation, bounds, others or {})
     words = [word for part in knob.worth_testing for word in part.values]
     source = "; ".join(part.source for part in knob.worth_testing)
     if words:
@@ -59,11 +59,11 @@ def dimension_of(
     numbers = [number for pair in ends if pair is not None for number in pair]
     if not numbers or knob.kind not in _NUMBERS:
         return None
-    return _number(knob, situation, min(numbers), max(numbers), source, beside or {})
+    return _number(knob, situation, min(numbers), max(numbers), source, others or {})
 
 
 def _requested(
-    knob: Knob, situation: Situation, bounds: tuple[str, str], beside: Mapping[str, str]
+    knob: Knob, situation: Situation, bounds: tuple[str, str], others: Mapping[str, str]
 ) -> Dimension:
     field, given = f"search.bounds.{knob.name}", f"{knob.name}: {' to '.join(bounds)}"
     if knob.kind not in _NUMBERS:
@@ -74,7 +74,7 @@ def _requested(
         raise BadSpace("bad_bounds", f"{knob.name} {error}", field=field) from None
     found = None
     if low < high:
-        found = _number(knob, situation, low, high, "as requested", beside, is_requested=True)
+        found = _number(knob, situation, low, high, "as requested", others, is_requested=True)
     if found is None:
         why = f": {why_none(knob, situation, is_bounded=True)}" if low < high else ""
         raise BadSpace("bad_bounds", f"{given} leaves nothing to try{why}", field=field)
@@ -139,7 +139,7 @@ def _number(
     low: float,
     high: float,
     source: str,
-    beside: Mapping[str, str],
+    others: Mapping[str, str],
     *,
     is_requested: bool = False,
 ) -> Dimension | None:
@@ -154,7 +154,7 @@ def _number(
             return None
         low, high, values = sizes[0], sizes[-1], tuple(map(str, sizes))
     elif knob.name in (CAPACITY, SIZE):
-        high, step = min(high, _redo_limit(knob, situation, beside)), 4.0 * MIB
+        high, step = min(high, _redo_limit(knob, situation, others)), 4.0 * MIB
     elif knob.kind is Kind.BYTES and high >= 4 * MIB:
         step = 1.0 * MIB
         if knob.name == LOG_BUFFER and not is_requested:
@@ -202,8 +202,8 @@ def _pool_sizes(situation: Situation, low: float, high: float, *, is_requested: 
         # Shares of a small memory may all lie below what the server has by itself.
         high = max(min(high, unrounded_pool(round(most), expected)), expected.pool() or 0)
     budget = situation.host.memory_budget_bytes or situation.resources.memory_bytes
-    beside = {LOG_BUFFER: str(_most_log_buffer(situation))}
-    high = min(high, largest_pool(Expected(beside, situation.target, situation.host), budget))
+    buffer = {LOG_BUFFER: str(_most_log_buffer(situation))}
+    high = min(high, largest_pool(Expected(buffer, situation.target, situation.host), budget))
     factor = max(high / low, 1.0) ** (1 / (MAX_LEVELS - 1))
     wanted = (round(low * factor**number) for number in range(MAX_LEVELS))
     sizes = {unrounded_pool(size, expected) for size in wanted}
@@ -222,8 +222,8 @@ def _decimal_step(width: float) -> float:
     return min(10.0 ** math.floor(math.log10(width / 10)), 1.0) if width > 0 else 0.0
 
 
-def _redo_limit(knob: Knob, situation: Situation, beside: Mapping[str, str]) -> float:
-    """The redo log of both names is all its files together; it has to fit beside the data."""
+def _redo_limit(knob: Knob, situation: Situation, others: Mapping[str, str]) -> float:
+    """The redo log, all its files together, has to fit into what the data leaves."""
     limit = math.inf
     if situation.device.free_bytes is not None:
         limit = max(situation.device.free_bytes, 0)
@@ -231,6 +231,6 @@ def _redo_limit(knob: Knob, situation: Situation, beside: Mapping[str, str]) -> 
         limit = min(limit, free_redo_bytes())
     sized, many = {knob.name: str(MIB)}, load_catalogue().knobs[FILES]
     if knob.name == SIZE and many.exists_in(situation.target):
-        files = usable(many, beside.get(FILES, ""), situation.target)
+        files = usable(many, others.get(FILES, ""), situation.target)
         sized |= {} if files is None else {FILES: files}
     return limit * MIB / (Expected(sized, situation.target).redo() or MIB)

@@ -21,7 +21,7 @@ class SpaceRequest:
     """The request of a search: which knobs it may change.
 
     count: how many knobs, by their priority; None leaves it to the advisor. names: exactly these
-    instead. free: these in any case, beside those that are chosen. pinned: values that every
+    instead. free: these in any case, with the chosen ones. pinned: values that every
     candidate has. bounds: (low, high) as a my.cnf has them, for a number. base: what the baseline
     sets; what the search does not change stays as it is.
     """

@@ -1,6 +1,6 @@
 """Steps to change a profiled server, in order: statement, what to watch, the way back.
 
-Values are compared with those that the profile read, so that only real changes are steps.
+Values are compared with the profile's, so that only real changes are steps.
 """
 
 from __future__ import annotations

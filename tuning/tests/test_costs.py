@@ -10,7 +10,7 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.expected import HostFacts
 from tuning.configs.price import costs_of, forbidden_costs, free_redo_bytes
 from tuning.creation.config_check import warned_cnf
-from tuning.tests.export_cases import facts, flat, rendered
+from tuning.tests.export_cases import facts, rendered
 
 GIB = 1024**3
 REDO = "innodb_redo_log_capacity"
@@ -73,15 +73,6 @@ def test_a_redo_log_that_the_server_sizes_itself_counts_as_well() -> None:
     assert kinds(dedicated, cpus=16) == {"innodb_dedicated_server": "recovery-time"}
 
 
-def test_a_file_names_the_redo_log_that_the_server_chose() -> None:
-    for size, costs in ((f"{8 * GIB}", True), (f"{GIB}", False)):
-        found = facts(
-            knobs={"innodb_dedicated_server": "ON"},
-            candidate_variables={"innodb_dedicated_server": "ON", REDO: size},
-        )
-        assert ("costs recovery-time" in flat(rendered(found))) is costs
-
-
 def test_costs_that_are_not_allowed_are_distinguished_from_those_that_are() -> None:
     knobs = {"performance_schema": "OFF", "binlog_row_image": "MINIMAL"}
     left = forbidden_costs(knobs, MYSQL, {CostKind.OBSERVABILITY})
@@ -106,15 +97,3 @@ def test_files_say_what_a_line_costs() -> None:
     checked = warned_cnf({"performance_schema": "OFF"}, MYSQL)
     assert checked.startswith("# performance_schema = OFF costs observability: ")
     assert warned_cnf({"performance_schema": "ON"}, MYSQL).startswith("[mysqld]")
-
-
-def test_a_checked_file_has_units_that_the_server_takes() -> None:
-    old = parse_traits("mysql 5.7.42")
-    bytes_of_1t = f"{1024 * GIB}"
-    for value, target, text in (
-        (f"{2 * GIB}", old, "2G"),
-        (bytes_of_1t, old, "1024G"),
-    ):
-        pool = warned_cnf({"innodb_buffer_pool_size": value}, target)
-        assert pool.endswith(f"\ninnodb_buffer_pool_size = {text}\n")
-    assert "innodb_io_capacity = 2048\n" in warned_cnf({"innodb_io_capacity": "2048"}, MYSQL)

@@ -83,21 +83,32 @@ def test_lines_of_other_programs_and_included_files_are_kept() -> None:
     ]
 
 
-VERSIONED = "mysqld-9.7 mysqld-8.4 mysqld-10.11 mariadb-10.11 mariadb-10.6"
-GROUPS = f"mysqld server mariadb mariadbd client-server {VERSIONED}".split()
+#: Groups; whether MySQL 9.7, MariaDB 10.11, 11.8 and any server read them, and one up to 11.8.
+GROUPS = """
+mysqld          + + + + +
+server          + + + + +
+mariadb         - + + + +
+client-server   - + + + +
+mysqld-9.7      + - - + +
+mysqld-8.4      - - - + +
+mysqld-11       - - - - -
+mysqld-11.8     - - + + +
+mariadb-10      - - - - -
+mariadb-10.6    - - - + +
+mariadbd-10.11  - + - + +
+mariadb-11      - - + + +
+mariadb-12      - - - + -
+mysqld-\u0669.\u0667 - - - - -
+"""
 
 
-@pytest.mark.parametrize(
-    ("target", "read"),
-    [
-        (MYSQL, "mysqld server mysqld-9.7"),
-        (MARIADB, "mysqld server mariadb mariadbd client-server mysqld-10.11 mariadb-10.11"),
-        (None, " ".join(GROUPS)),
-    ],
-)
-def test_version_groups_count_for_their_version(target: ServerTraits | None, read: str) -> None:
-    file = parse("".join(f"[{group}]\na=1\n" for group in GROUPS), target)
-    assert [setting.group for setting in file.settings] == read.split()
+@pytest.mark.parametrize("row", GROUPS.strip().splitlines())
+def test_groups_count_for_their_server_and_version(row: str) -> None:
+    """As --help of the servers lists them."""
+    group, *marks = row.split()
+    newest = ServerTraits(Flavour.MARIADB, (11, 8, 9))
+    read = [server_group(group, one) for one in (MYSQL, MARIADB, newest, None)]
+    assert [*read, older_group(group, newest)] == [mark == "+" for mark in marks]
 
 
 @pytest.mark.parametrize(
@@ -252,36 +263,6 @@ def test_a_blank_before_the_name_makes_it_another_group() -> None:
     file = parse("[ mysqld]\nback_log=1\n[mysqld ]\nback_log=2\n")
     assert [setting.value for setting in file.settings] == ["2"]
     assert "write [mysqld]" in file.others[0].reason
-
-
-def test_digits_of_other_scripts_are_no_version() -> None:
-    assert not server_group("mysqld-\u0669.\u0667", None)
-    assert not older_group("mysqld-\u0665.\u0667", MYSQL)
-
-
-@pytest.mark.parametrize(
-    ("group", "target", "is_read", "is_older"),
-    [
-        ("mariadb-11", (11, 8, 9), True, True),
-        ("mariadbd-11", (11, 8, 9), True, True),
-        ("mariadb-11", (12, 3, 1), False, True),
-        ("mariadb-12", (11, 8, 9), False, False),
-        ("mariadb-11", (11, 4, 2), False, True),
-        ("mariadb-10", (10, 11, 19), False, False),
-        ("mysqld-11", (11, 8, 9), False, False),
-        ("mysqld-11.8", (11, 8, 9), True, True),
-        ("mariadbd-10.11", (11, 8, 9), False, True),
-    ],
-)
-def test_mariadb_reads_groups_of_its_major_version(
-    group: str, target: tuple[int, int, int], is_read: bool, is_older: bool
-) -> None:
-    """As its --help lists them."""
-    server = ServerTraits(Flavour.MARIADB, target)
-    assert server_group(group, server) == is_read
-    assert older_group(group, server) == is_older
-    assert server_group(group, None) == (group not in {"mariadb-10", "mysqld-11"})
-    assert not older_group(group, MYSQL)
 
 
 def test_a_file_with_more_options_than_any_server_knows_is_refused() -> None:
