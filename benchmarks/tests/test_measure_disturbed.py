@@ -1,8 +1,7 @@
-"""Real runs that are really disturbed: by a stranger's CPU use, by a host that stands still."""
+"""A real run that is really disturbed by a stranger's CPU use."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from benchmarks.drivers.protocol import Load
@@ -28,9 +26,6 @@ from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
 from benchmarks.tests.quick import unhurried
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.alone]
-
-ROOT = Path(__file__).resolve().parents[2]
-STOPPED_S = 2.0
 
 
 @pytest.fixture
@@ -80,68 +75,3 @@ def test_a_stranger_that_burns_cpu_time_voids_the_run(plan: Plan, tmp_path: Path
     assert [s["second"] for s in void.samples if (s["second"] or 0) >= 0]
     assert void.outcome is Outcome.DISTURBED
     assert not list(plan.layout.run_dir("").iterdir())
-
-
-def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
-    """Everything of the run is stopped, as all processes are where a virtual machine is held."""
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *_arguments(plan)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line == "measuring\n":
-                break
-        time.sleep(1.5)
-        top = psutil.Process(process.pid)
-        everyone = [top, *top.children(recursive=True)]
-        for one in everyone:
-            one.suspend()
-        time.sleep(STOPPED_S)
-        for one in reversed(everyone):
-            one.resume()
-        rest = process.stdout.read().splitlines()
-    (found,) = json.loads(rest[-1])
-    assert found["kind"] == "stall"
-    assert found["value"] == pytest.approx(STOPPED_S, abs=1.2)
-    assert "the host stalled for" in found["text"]
-
-
-def _arguments(plan: Plan) -> list[str]:
-    folders = plan.binary.path, plan.layout.data_dir
-    return [*map(str, folders), json.dumps(plan.options)]
-
-
-SCRIPT = f"""
-import json, sys
-from pathlib import Path
-from benchmarks.drivers.protocol import Load
-from benchmarks.datasets.source import tpcc_source
-from benchmarks.drivers.select import find_driver
-from benchmarks.drivers.workloads import tpcc
-from benchmarks.storage.layout import DeviceLayout
-from benchmarks.measurement.measure import measure
-from benchmarks.measurement.plan import Plan
-from benchmarks.servers.binary import identify
-from benchmarks.telemetry.disturbance import Limits
-
-options = sys.argv.pop()
-binary, device = map(Path, sys.argv[1:])
-plan = Plan(
-    name="run-stopped",
-    binary=identify(binary),
-    driver=find_driver("sysbench"),
-    load=Load(tpcc({GOLDEN_WAREHOUSES}), 1, warmup_s=0, measure_s=5, seed=1),
-    source=tpcc_source({GOLDEN_WAREHOUSES}),
-    options=json.loads(options),
-    layout=DeviceLayout(device),
-    limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0),
-)
-measured = measure(
-    plan, report=lambda step: print(step, flush=True), should_stop=lambda: False
-)
-found = [one.as_document() for one in measured.disturbances]
-print(json.dumps([one for one in found if one["kind"] == "stall"]))
-"""

@@ -1,13 +1,10 @@
-"""What else uses the host: a made-up /proc for the rules, real processes for the truth."""
+"""What else uses the host, by the rules, in a made-up /proc; `test_measure_*` have real ones."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -134,44 +131,6 @@ def test_io_that_may_not_be_looked_at_is_known_to_be_unseen(
 
     monkeypatch.setattr(psutil.Process, "io_counters", refused)
     assert not found(ProcessCounter(WORKER)).sees_io
-
-
-BURN = """
-import sys, time
-end = time.process_time() + 0.6
-while time.process_time() < end:
-    pass
-print("done", flush=True)
-sys.stdin.readline()
-"""
-
-
-@pytest.fixture
-def stranger(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Burns some CPU time under a name that no other process has, says so and waits."""
-    program = tmp_path / "adv-burner"
-    program.symlink_to(Path(sys.executable).resolve())
-    with subprocess.Popen(
-        [program, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.kill()
-
-
-@pytest.mark.slow
-def test_a_real_process_is_foreign_or_ours_by_its_ancestors(
-    stranger: subprocess.Popen[str],
-) -> None:
-    with subprocess.Popen(["sleep", "60"]) as other:
-        foreign, ours = ProcessCounter(other.pid), ProcessCounter()
-        for counter in (foreign, ours):
-            counter.count()
-        assert stranger.stdout is not None
-        assert stranger.stdout.readline() == "done\n"
-        used = {n.name: n.cpu_s for n in found(foreign).foreign}
-        assert used["adv-burner"] >= 0.4
-        assert "adv-burner" not in {n.name for n in found(ours).foreign}
-        other.kill()
 
 
 def test_a_thread_counts_from_the_begin_to_the_end(processes: Processes) -> None:
