@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from benchmarks.host.files import read_text
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, LatencySplit
@@ -25,7 +27,6 @@ _MIN_TICKS = 10
 #: The disk may count this much more or less than fio did before the two are not the same thing:
 #: requests of others, or several of ours merged into one.
 _TOLERANCE = 0.2
-_BLOCK_DEVICES = Path("/sys/class/block")
 
 
 class Counters(NamedTuple):
@@ -39,15 +40,14 @@ class Counters(NamedTuple):
     ticks_ms: int
 
 
-def read_counters(
-    block_device: str | None, pattern: Pattern, devices: Path = _BLOCK_DEVICES
-) -> Counters | None:
+def read_counters(block_device: str | None, pattern: Pattern) -> Counters | None:
     """Return the disk's counters for reads or writes; None where it has none."""
-    fields = _device_file(block_device, "stat", devices).split()
-    first = 0 if pattern.reads else 4
-    if len(fields) < first + 4:
+    disk = psutil.disk_io_counters(perdisk=True, nowrap=False).get(block_device or "")
+    if disk is None:
         return None
-    return Counters(int(fields[first]), int(fields[first + 3]))
+    if pattern.reads:
+        return Counters(disk.read_count, disk.read_time)
+    return Counters(disk.write_count, disk.write_time)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Splitter:
         after = read_counters(self.block_device, job.pattern)
         program_us = user_us(result)
         if job.purpose is Purpose.LOAD:
-            self._unpaced_us.setdefault(job.pattern, program_us)
+            self._unpaced_us.setdefault(job.pattern, program_us)  # at depth 1, which is first
         elif job.rate_iops:  # to keep a slow pace takes CPU time that no request waits for
             program_us = self._unpaced_us.get(job.pattern, program_us)
         dispatched_us = tracing.dispatch_to_completion_us(job) if tracing else None
@@ -131,10 +131,6 @@ def _time_in_block_layer(
     return ticks_ms * 1000 / requests
 
 
-def _device_file(block_device: str | None, name: str, devices: Path = _BLOCK_DEVICES) -> str:
-    return read_text(devices / block_device.replace("/", "!") / name) if block_device else ""
-
-
 #: Where trace buffers are made; the second is where older kernels have tracefs.
 _INSTANCES = (
     Path("/sys/kernel/tracing/instances"),
@@ -149,7 +145,7 @@ _LINE = re.compile(
 
 
 _UNTRACEABLE = (
-    "The kernel's block tracepoints (those of blktrace and bpftrace) cannot be read: that takes a "
+    "the kernel's block tracepoints (those of blktrace and bpftrace) cannot be read: that takes a "
     "block device, root, and tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
 )
 
@@ -188,7 +184,7 @@ class Tracer:
 @contextlib.contextmanager
 def tracer(block_device: str | None) -> Iterator[Tracer | str]:
     """Make a tracer for one disk, or give the reason why there can be none."""
-    device = _device_file(block_device, "dev")
+    device = read_text(Path("/sys/class/block") / (block_device or "").replace("/", "!") / "dev")
     major, _, minor = device.partition(":")
     with contextlib.ExitStack() as stack:
         ready: Tracer | str = _UNTRACEABLE

@@ -181,10 +181,7 @@ def _notes(device: DeviceIdentity, used: int, direct_missing: str) -> list[str]:
         notes.append(
             f"Buffered only: {direct_missing}. Reads then partly measure memory, not the device."
         )
-    # a virtual disk says that it rotates as well
-    has_heads = device.kind is DeviceKind.HDD or (
-        device.kind is DeviceKind.RAID and any(m.kind is DeviceKind.HDD for m in device.members)
-    )
+    has_heads = DeviceKind.HDD in (device.kind, *(member.kind for member in device.members))
     if has_heads and used * 20 < device.total_bytes:
         notes.append(
             f"The file takes {human_bytes(used)} of {human_bytes(device.total_bytes)}: heads move "

@@ -59,7 +59,7 @@ class WriteDebt(Document):
     @property
     def redo_bytes(self) -> int | None:
         """Return the redo log written in the interval."""
-        return _growth(self.start.lsn, self.end.lsn)
+        return self._grown("lsn")
 
     @property
     def redo_mb_s(self) -> float | None:
@@ -81,18 +81,18 @@ class WriteDebt(Document):
         Redo: growth of the checkpoint age by redo written. Pages: growth of the dirty pages by
         pages written plus that growth. Purge: growth of the history list by commits.
         """
-        start, end = self.start, self.end
-        age = _growth(start.checkpoint_age_bytes, end.checkpoint_age_bytes)
-        history = _growth(start.history_length, end.history_length)
-        dirty = _growth(start.dirty_bytes, end.dirty_bytes)
-        flushed = _growth(start.flushed_bytes, end.flushed_bytes)
-        owed = None if dirty is None or flushed is None else max(dirty, 0) + flushed
-        shares = {
-            Debt.REDO: _share(age, self.redo_bytes),
-            Debt.PAGES: _share(dirty, owed),
-            Debt.PURGE: _share(history, _growth(start.commits, end.commits)),
+        dirty, flushed = self._grown("dirty_bytes"), self._grown("flushed_bytes")
+        pages = None if dirty is None or flushed is None else max(dirty, 0) + flushed
+        growth = {
+            Debt.REDO: (self._grown("checkpoint_age_bytes"), self.redo_bytes),
+            Debt.PAGES: (dirty, pages),
+            Debt.PURGE: (self._grown("history_length"), self._grown("commits")),
         }
-        return {kind: share for kind, share in shares.items() if share is not None}
+        return {
+            kind: owed / total
+            for kind, (owed, total) in growth.items()
+            if owed is not None and total is not None and total > 0
+        }
 
     @property
     def is_marked(self) -> bool:
@@ -119,10 +119,6 @@ class WriteDebt(Document):
         fills = self.fills
         return FILLS * self.seconds / fills if fills else None
 
-
-def _growth(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
-
-
-def _share(growth: int | None, whole: int | None) -> float | None:
-    return growth / whole if growth is not None and whole is not None and whole > 0 else None
+    def _grown(self, name: str) -> int | None:
+        before, after = getattr(self.start, name), getattr(self.end, name)
+        return None if before is None or after is None else after - before

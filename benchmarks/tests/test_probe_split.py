@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from benchmarks.probe.jobs import PAGE_BYTES, Job, Pattern, Purpose
@@ -98,15 +100,13 @@ def test_without_a_block_device_there_is_no_split() -> None:
     assert "no block device" in str(split_latency(RESULT, None, None, 3.0))
 
 
-def test_counters_are_read_by_direction(tmp_path: Path) -> None:
-    stat = tmp_path / "vda/stat"
-    stat.parent.mkdir(parents=True)
-    stat.write_text(" 7601613   507639 784763170  5378315 10824590  2125392 1111015448  4529306\n")
-    reads = read_counters("vda", Pattern.SEQUENTIAL_READ, tmp_path)
-    assert reads == Counters(7601613, 5378315)
-    assert read_counters("vda", Pattern.RANDOM_WRITE, tmp_path) == Counters(10824590, 4529306)
-    assert read_counters("vdb", Pattern.RANDOM_WRITE, tmp_path) is None
-    assert read_counters(None, Pattern.RANDOM_WRITE, tmp_path) is None
+def test_counters_are_read_by_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = SimpleNamespace(read_count=76, read_time=53, write_count=108, write_time=45)
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: {"vda": disk})
+    assert read_counters("vda", Pattern.SEQUENTIAL_READ) == Counters(76, 53)
+    assert read_counters("vda", Pattern.RANDOM_WRITE) == Counters(108, 45)
+    assert read_counters("vdb", Pattern.RANDOM_WRITE) is None
+    assert read_counters(None, Pattern.RANDOM_WRITE) is None
 
 
 def test_a_recorded_trace_gives_each_requests_time() -> None:
