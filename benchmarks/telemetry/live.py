@@ -49,13 +49,12 @@ class LiveSeconds:
         tell: Callable[[list[LiveSecond]], None],
     ) -> None:
         self.measuring_at: float | None = None
-        self._snapshot, self._commits = snapshot, commits
-        self._reported, self._tell = reported, tell
-        self._commits_each = commits_each
+        self._snapshot, self._commits, self._reported = snapshot, commits, reported
+        self._commits_each, self._tell = commits_each, tell
         self._seconds: deque[LiveSecond] = deque(maxlen=MAX_SECONDS)
         self._seen: Snapshot | None = None
         self._counted: tuple[float, int] | None = None
-        self._last_number = 0
+        self._heard: ReportedSecond | None = None
         self._looked = float("-inf")
 
     def look(self) -> None:
@@ -64,29 +63,21 @@ class LiveSeconds:
         if self.measuring_at is None or now - self._looked < _LOOK_EVERY_S:
             return
         self._looked = now
-        seen, before = self._snapshot(), self._seen
+        before, counted_before, heard_before = self._seen, self._counted, self._heard
+        seen, counted, heard = self._snapshot(), self._commits(), self._reported()
         if seen is None or (before is not None and seen.t <= before.t):
             return
-        completed, p95_ms = self._completed()
-        self._seen = seen
+        self._seen, self._counted, self._heard = seen, counted, heard
         if before is None:
             return
-        cpu = None
-        if seen.cpu_total_s > before.cpu_total_s:
-            usage = usage_between(before, seen)
-            cpu = round(usage.cpu_user_pct + usage.cpu_sys_pct, 1)
+        completed = p95_ms = None
+        if heard is not None and heard != heard_before:
+            completed, p95_ms = float(heard.completed), heard.p95_ms
+        elif self._commits_each and counted and counted_before and counted[0] > counted_before[0]:
+            rate = (counted[1] - counted_before[1]) / (counted[0] - counted_before[0])
+            completed = round(rate / self._commits_each, 1)
+        usage = usage_between(before, seen) if seen.cpu_total_s > before.cpu_total_s else None
+        cpu_pct = round(usage.cpu_user_pct + usage.cpu_sys_pct, 1) if usage else None
         second = math.floor(seen.t - self.measuring_at)
-        self._seconds.append(LiveSecond(second, completed, p95_ms, cpu))
+        self._seconds.append(LiveSecond(second, completed, p95_ms, cpu_pct))
         self._tell(list(self._seconds))
-
-    def _completed(self) -> tuple[float | None, float | None]:
-        """Return the transactions per second and their p95 since the last look."""
-        reported, counted, before = self._reported(), self._commits(), self._counted
-        self._counted = counted
-        if reported is not None and reported.number != self._last_number:
-            self._last_number = reported.number
-            return float(reported.completed), reported.p95_ms
-        if not self._commits_each or not counted or not before or counted[0] <= before[0]:
-            return None, None
-        rate = (counted[1] - before[1]) / (counted[0] - before[0])
-        return round(rate / self._commits_each, 1), None

@@ -67,43 +67,38 @@ def test_the_flush_of_a_commit_is_separated_from_its_write() -> None:
 
 
 @pytest.mark.parametrize(("job", "name"), [(FILL, "fill"), (LOW_LOAD, "randread-low-load")])
-def test_warnings_before_the_report_are_skipped(job: Job, name: str) -> None:
+def test_warnings_around_the_report_are_skipped(job: Job, name: str) -> None:
     warning = "fio: this platform does not support process shared mutexes\nnote: both iodepth\n"
-    assert parse(job, "libaio", warning + recorded(name)) == parse(job, "libaio", recorded(name))
+    said = f"{warning}{recorded(name)}\n{warning}"
+    assert parse(job, "libaio", said) == parse(job, "libaio", recorded(name))
 
 
-def without_requests(text: str) -> str:
-    document = json.loads(text)
-    document["jobs"][0]["read"]["total_ios"] = 0
+def spoilt(**values: int) -> str:
+    document = json.loads(recorded("randread-depth-16"))
+    report = document["jobs"][0]
+    for name, value in values.items():
+        (report if name in report else report["read"])[name] = value
     return json.dumps(document)
 
 
-def with_an_error(text: str) -> str:
-    document = json.loads(text)
-    document["jobs"][0]["error"] = 5
-    return json.dumps(document)
+WRITE = Job(Purpose.LOAD, Pattern.RANDOM_WRITE, PAGE_BYTES, 16)
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("job", "output", "said"),
     [
-        ("", "not JSON"),
-        ("fio: failed\n", "not JSON"),
-        ("{}", "lacks 'jobs'"),
-        (recorded("randread-depth-16")[:900], "not JSON"),
-        (without_requests(recorded("randread-depth-16")), "not one request"),
-        (with_an_error(recorded("randread-depth-16")), "error 5"),
+        (READ, "", "not JSON"),
+        (READ, "fio: failed\n", "not JSON"),
+        (READ, "{}", "lacks 'jobs'"),
+        (READ, recorded("randread-depth-16")[:900], "not JSON"),
+        (READ, spoilt(total_ios=0), "not one request"),
+        (READ, spoilt(error=5), "error 5"),
+        (WRITE, recorded("randread-depth-16"), "not one request"),
     ],
 )
-def test_a_report_without_figures_is_an_error(output: str, said: str) -> None:
+def test_a_report_without_figures_is_an_error(job: Job, output: str, said: str) -> None:
     with pytest.raises(ProbeFailed, match=said):
-        parse(READ, "libaio", output)
-
-
-def test_a_report_of_the_other_direction_is_not_taken_for_zero() -> None:
-    write = Job(Purpose.LOAD, Pattern.RANDOM_WRITE, PAGE_BYTES, 16)
-    with pytest.raises(ProbeFailed, match="not one request"):
-        parse(write, "libaio", recorded("randread-depth-16"))
+        parse(job, "libaio", output)
 
 
 def options(job: Job, engine: str = "libaio") -> dict[str, str]:
@@ -111,12 +106,21 @@ def options(job: Job, engine: str = "libaio") -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def test_depth_is_a_queue_where_the_engine_has_one_and_threads_elsewhere() -> None:
-    assert options(READ)["iodepth"] == "16"
-    assert "numjobs" not in options(READ)
-    assert options(READ, "psync")["numjobs"] == "16"
-    # buffered requests wait in the system call, and so do flushes
-    assert (options(BUFFERED)["ioengine"], options(BUFFERED)["numjobs"]) == ("psync", "4")
+@pytest.mark.parametrize(
+    ("job", "engine", "given"),
+    [
+        # Depth is a queue where the engine has one, and threads elsewhere: buffered requests wait
+        # in the system call, and so do flushes.
+        (READ, "libaio", {"ioengine": "libaio", "iodepth": "16", "numjobs": None}),
+        (READ, "psync", {"ioengine": "psync", "iodepth": None, "numjobs": "16"}),
+        (BUFFERED, "libaio", {"ioengine": "psync", "numjobs": "4", "fsync": "64"}),
+        (COMMIT, "libaio", {"fsync": "1"}),
+        (LOW_LOAD, "libaio", {"rate_iops": "50"}),
+    ],
+)
+def test_fio_is_asked_for_the_job(job: Job, engine: str, given: dict[str, str | None]) -> None:
+    asked = options(job, engine)
+    assert {name: asked.get(name) for name in given} == given
 
 
 def test_fio_writes_to_the_one_file_it_is_given_and_makes_none() -> None:
@@ -125,12 +129,6 @@ def test_fio_writes_to_the_one_file_it_is_given_and_makes_none() -> None:
         assert (given["filename"], given["size"]) == ("/f", "99")
         assert given["allow_file_create"] == "0"
         assert not {"directory", "output", "write_bw_log", "unlink"} & set(given)
-
-
-def test_commits_flush_every_write_and_buffered_pages_in_batches() -> None:
-    assert options(COMMIT)["fsync"] == "1"
-    assert options(BUFFERED)["fsync"] == "64"
-    assert options(LOW_LOAD)["rate_iops"] == "50"
 
 
 @pytest.mark.parametrize("direct", [True, False])
