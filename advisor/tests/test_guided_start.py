@@ -160,7 +160,6 @@ def test_the_preview_counts_candidates_runs_time_and_space(admin_client: Client)
     [
         StudyRequest(template="compare", connections=[8, 16], blocks=1),
         StudyRequest(template="compare", blocks=12, races=False),
-        StudyRequest(template="compare", confirms=False),
         StudyRequest(template="compare", ablates=True),
         StudyRequest(template="compare", durability=Durability.D1),
         StudyRequest(),  # has proposals, and an end

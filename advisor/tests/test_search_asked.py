@@ -12,16 +12,14 @@ from django.core.management import call_command
 from django.test import Client
 
 from advisor.management import listing
-from advisor.management.commands import advise
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
-from tuning.catalogue.knob import Durability
 from tuning.creation import plan
 from tuning.creation.create import create_study
 from tuning.creation.device_facts import FreeSpace
-from tuning.creation.plan import Plan, plan_of
+from tuning.creation.plan import plan_of
 from tuning.creation.search import PlannedSearch, search_of
-from tuning.errors import BadRequest, TuningError
+from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
@@ -132,6 +130,7 @@ def test_the_space_knows_what_the_data_leaves_on_the_device(
         ({"keeps_duplicates": True}, "keeps_duplicates"),
         ({"budget_minutes": 5}, "budget_minutes"),
         ({"configs": [ConfigText.of("search-1", MINE.data)]}, "configs"),
+        ({"template": "durability-price", "search": search()}, "template"),
         ({"search": search(knobs=("no_such_knob",))}, "search.knobs"),
         ({"search": search(pinned={"no_such_knob": "1"})}, "search.pinned.no_such_knob"),
         (
@@ -149,21 +148,9 @@ def test_what_no_search_can_be_made_of_is_refused_before_anything_is_stored(
     values: dict[str, Any], field: str
 ) -> None:
     with pytest.raises((BadRequest, BadSpace)) as refused:
-        create_study(StudyRequest(template="search", **values))
+        create_study(StudyRequest(**{"template": "search"} | values))
     assert refused.value.field == field
     assert not Study.objects.exists()
-
-
-@pytest.mark.usefixtures("host")
-def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
-    request = StudyRequest(template="durability-price", search=search(), budget_minutes=2000)
-    for create in (create_study, space_of):
-        with pytest.raises(BadRequest, match="needs durability D2, not D0") as refused:
-            create(request)
-        assert refused.value.field == "template"
-    assert not Study.objects.exists()
-    allowed = create_study(request.model_copy(update={"durability": Durability.D2}))
-    assert (allowed.durability, allowed.races) == ("D2", True)
 
 
 @pytest.mark.usefixtures("host")
@@ -184,46 +171,6 @@ def test_path_lengths_are_refused_where_they_cannot_be_measured(
         with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
             create(request)
         assert refused.value.field == field
-
-
-def advised(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> StudyRequest:
-    """The request that `advise` makes of its arguments."""
-    asked: list[StudyRequest] = []
-
-    def create(request: StudyRequest, **_: Any) -> Study:
-        asked.append(request)
-        raise TuningError("enough", "the request is all that was wanted")
-
-    monkeypatch.setattr(advise, "create_study", create)
-    with pytest.raises(SystemExit):
-        call_command("advise", *arguments)
-    return asked[0]
-
-
-@pytest.mark.long
-def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all that can be wished: test_request_surfaces.py."""
-    assert advised(monkeypatch, "--search").template == "search"
-    other = advised(monkeypatch, "--search", "--template", "whitepaper-configs")
-    assert other.template == "whitepaper-configs"
-    assert other.search == SearchRequest()
-    assert advised(monkeypatch).search is None
-
-
-def test_the_database_is_there_before_a_space_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    steps: list[str] = []
-
-    def space(_: Plan) -> PlannedSearch:
-        steps.append("space")
-        raise TuningError("enough", "the order is all that was wanted")
-
-    monkeypatch.setattr(advise, "prepare_database", lambda **_: steps.append("tables"))
-    monkeypatch.setattr(advise, "search_of", space)
-    with pytest.raises(SystemExit):
-        call_command("advise", "--show-space", "--emulate", "hdd")
-    assert steps == ["tables", "space"]
 
 
 @pytest.mark.usefixtures("host")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from advisor.tests.search_study import queued_slot
-from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, search
+from advisor.tests.test_search_asked import CAPACITY, POOL, host, search
 from benchmarks.models import (
     Config,
     Run,
@@ -265,12 +265,7 @@ def test_a_limit_that_was_raised_for_the_connections_is_no_other_config() -> Non
     assert began_with(begun()) is None
 
 
-def test_a_cold_start_and_old_rows_begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cold_start_begins_with_nothing() -> None:
     earlier()
     study = begun(search(knobs=(POOL, CAPACITY), warm_start=False))
     assert began_with(study) is None
-    assert study.search is not None
-    old = {name: part for name, part in study.search.items() if name != "earlier"}
-    assert search_plan(old).earlier == ()
-    request = advised(monkeypatch, "--search", "--no-warm-start")
-    assert request.search == SearchRequest(warm_start=False)

@@ -59,7 +59,7 @@ def configs_of(plan: Plan) -> PlannedConfigs:
         [(config.name, config.data) for config in request.configs],
         situation,
         translate_from=request.origin,
-        proposals=plan_proposals(template.proposals, plan.measured_situation),
+        proposals=plan_proposals(template.proposals, situation),
         fit=fit,
     )
     if plan.real is not None:

@@ -113,7 +113,7 @@ def store_plan(
         request=request.model_copy(update=by_row).as_json(),
         blocks=sizes.blocks,
         seed=secrets.randbelow(2**31) if seed is None else seed,
-        durability=plan.situation.durability,
+        durability=plan.request.durability,
         budget_minutes=plan.request.budget_minutes,
         memory_bytes=plan.inventory.memory_budget_bytes,
         binary_log=plan.binary_log,

@@ -18,7 +18,7 @@ from benchmarks.models import BinaryLog, Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
-from tuning.configs.situation import DeviceFacts, Situation
+from tuning.configs.situation import Situation
 from tuning.creation.device_facts import FreeSpace, device_facts, redo_bytes_per_hour, space_on
 from tuning.creation.devices import device_specs, find_devices, room_for_pool
 from tuning.creation.hosts import driver_for, host_for, load_host_for, server_for
@@ -78,8 +78,11 @@ class Plan:
 
     @cached_property
     def situation(self) -> Situation:
-        """The situation of all configs, with the least memory of the devices."""
-        target = ServerTraits.of(self.server)
+        """The situation of all configs, with the least memory of the devices.
+
+        It has what probes and earlier runs found on the devices.
+        """
+        target, host = ServerTraits.of(self.server), self.inventory.name
         limits = [one.memory_bytes for one in self.devices if one.memory_bytes is not None]
         limit = min(limits, default=None)
         for_pool = room_for_pool(limit, self.server.flavour)
@@ -101,20 +104,10 @@ class Plan:
                 binary_log=self.binary_log.is_on,
                 server_options=self.inventory.options_of(self.server),
             ),
-            DeviceFacts(free_bytes=self.free_space.left_bytes),
+            device_facts(host, self.devices, free_bytes=self.free_space.left_bytes),
+            redo_bytes_per_hour(host, self.devices, target.flavour, self.sizes.workload),
             allowed=self.request.allow,
             durability=self.request.durability,
-        )
-
-    @cached_property
-    def measured_situation(self) -> Situation:
-        """The situation with what probes and earlier runs found on the devices."""
-        host, free = self.inventory.name, self.free_space.left_bytes
-        redo = redo_bytes_per_hour(host, self.devices, self.server.flavour, self.sizes.workload)
-        return replace(
-            self.situation,
-            device=device_facts(host, self.devices, free_bytes=free),
-            redo_bytes_per_hour=redo,
         )
 
 
@@ -245,4 +238,4 @@ def _check_search(request: StudyRequest, search: SearchRequest, template: StudyT
 
 def proposals_of(plan: Plan) -> list[PlannedCandidate]:
     """Return the config that each set of published rules proposes for the plan."""
-    return list(plan_proposals(rule_sets(), plan.measured_situation).values())
+    return list(plan_proposals(rule_sets(), plan.situation).values())

@@ -75,7 +75,7 @@ def _most_runs(plan: Plan, candidates: int) -> int:
     sizes, request = plan.sizes, plan.request
     # The baseline runs twice in each block; each durability class may have a winner.
     runs = plan.rankings * sizes.blocks * (candidates + 1)
-    winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
+    winners = plan.rankings * (list(Durability).index(plan.request.durability) + 1)
     if request.confirms:
         runs += winners * 2 * most_pairs(sizes.blocks, candidates - 1)
     if not request.ablates:
