@@ -144,7 +144,7 @@ def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str
     if found.is_over and found.is_left:
         yield (
             f'The button "Test each line" on the study\'s page, or manage.py study ablation '
-            f"{document.study.id}, tests the others, in at most {MAX_ABLATION_RUNS} runs."
+            f"{document.study.id}, tests them, in at most {MAX_ABLATION_RUNS} runs."
         )
 
 

@@ -225,7 +225,7 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     assert (
         "Its lines were measured together; none was tested separately, because there was no time "
         'left. The button "Test each line" on the study\'s page, or manage.py '
-        f"study ablation {study.pk}, measures it without some of them, in at most 100 runs."
+        f"study ablation {study.pk}, tests them, in at most 100 runs."
     ) in found.verdict
     assert sum(len(one.names) for one in with_state(ablated(study), RemovalState.UNTESTED)) == 4
     text = exported(study)
