@@ -26,14 +26,12 @@ from benchmarks.jobs.kinds import wake
 from benchmarks.jobs.loads import LoadKind, is_measured
 from benchmarks.jobs.presence import serving_hosts
 from benchmarks.jobs.unstored import Values
-from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, Host, JobState, LoadJob, Run
+from benchmarks.models import CrashTest, Host, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load.link import time_of_day_less_monotonic
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result, seal
 from benchmarks.servers.reach import NotReachable, Reach, check_own_address
 
-#: Seconds for which a load host may take to end its driver when it was asked to.
-_STOP_PATIENCE_S = 5.0
 #: How long the load host may take beyond its driver's own patience, to connect and to answer.
 _SPARE_S = 60.0
 #: Seconds between two looks at the row of a load.
@@ -61,16 +59,11 @@ def take_load_host(
             "no load host can reach this host: name one of its addresses in ADVISOR_LOAD_ADDRESS"
         )
     check_own_address(settings.LOAD_ADDRESS)
-    load = RemoteLoad(
-        LoadJob.objects.create(
-            run=row if isinstance(row, Run) else None,
-            crash_test=row if isinstance(row, CrashTest) else None,
-            host=host,
-            address=settings.LOAD_ADDRESS,
-        )
-    )
+    of = {"run": row} if isinstance(row, Run) else {"crash_test": row}
+    job = LoadJob.objects.create(host=host, address=settings.LOAD_ADDRESS, **of)
+    load = RemoteLoad(job)
     try:
-        wake(LoadKind.task, load.job.pk, host)
+        wake(LoadKind.task, job.pk, host)
         with Repeated(load.read, _LOOK_S):
             load.wait_for_hello(should_stop)
             yield load
@@ -79,19 +72,18 @@ def take_load_host(
         cancel_jobs(load.rows, "no longer needed")
 
 
-class RemoteDriver:
-    """A `Driver` whose program runs on a load host.
+class RemoteLoad:
+    """A load that another host drives, and a `Driver` whose program runs there.
 
-    The first run is that of `first`, each further one (of a crash test) takes the load host anew:
-    one that was told to end does not take a second order.
+    `job` is its row, which a thread reads meanwhile.
     """
 
-    def __init__(self, first: RemoteLoad) -> None:
-        self._first: RemoteLoad | None = first
-        self._job = first.job
-        self.name = first.hello.driver
-        self.version = first.hello.driver_version
-        self.encrypts = first.hello.encrypts
+    def __init__(self, job: LoadJob) -> None:
+        self.job = job
+        self._row: Values | None = None
+        self._has_run = False
+        self.name = self.version = ""
+        self.encrypts = False
 
     def run(
         self,
@@ -104,22 +96,17 @@ class RemoteDriver:
     ) -> DriverResult:
         """See `protocol.Driver`; nothing is written to `work_dir`.
 
-        Raises also what `take_load_host` raises.
+        Each further run (of a crash test) takes the load host anew: one that was told to end takes
+        no second order. Raises also what `take_load_host` raises.
         """
-        order = Order(target=target, load=load)
-        first, self._first = self._first, None
-        if first is not None:
-            return first.drive(order, on_phase, should_stop)
-        with take_load_host(self._job.measured, self._job.host, should_stop=should_stop) as again:
-            return again.drive(order, on_phase, should_stop)
-
-
-class RemoteLoad:
-    """A load that another host drives; `job` is its row, which a thread reads meanwhile."""
-
-    def __init__(self, job: LoadJob) -> None:
-        self.job = job
-        self._row: Values | None = None
+        if self._has_run:
+            row, host = self.job.measured, self.job.host
+            with take_load_host(row, host, should_stop=should_stop) as again:
+                return again.run(
+                    target, load, work_dir, on_phase=on_phase, should_stop=should_stop
+                )
+        self._has_run = True
+        return self._drive(Order(target=target, load=load), on_phase, should_stop)
 
     @property
     def rows(self) -> Any:
@@ -149,6 +136,8 @@ class RemoteLoad:
             if self._row is None or self._row["state"] == JobState.QUEUED:
                 self._check_worth_waiting()
             time.sleep(_LOOK_S)
+        self.name, self.version = self.hello.driver, self.hello.driver_version
+        self.encrypts = self.hello.encrypts
 
     def reach(self) -> Reach:
         """Return how the load host reaches this host's server. Raises LoadHostFailed."""
@@ -211,30 +200,13 @@ class RemoteLoad:
             return RunFailed(Outcome.CANCELLED, reason)
         return None
 
-    def drive(
-        self,
-        order: Order,
-        on_phase: Callable[[Phase], None],
-        should_stop: Callable[[], bool],
-    ) -> DriverResult:
-        """Send the order, announce each phase when it is due here, and return the result."""
-        try:
-            return self._drive(order, on_phase, should_stop)
-        except BaseException:
-            cancel_jobs(self.rows)
-            deadline = time.monotonic() + _STOP_PATIENCE_S
-            while self.rows.filter(state__in=ACTIVE_JOB_STATES).exists():
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(_POLL_S)
-            raise
-
     def _drive(
         self,
         order: Order,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
     ) -> DriverResult:
+        """Send the order, announce each phase when it is due here, and return the result."""
         load, clock, host = order.load, time_of_day_less_monotonic(), self.job.host
         begun: dict[Phase, float] = {}
 

@@ -29,15 +29,7 @@ _HELD: list[IO[str]] = []
 
 
 class NameTaken(BenchmarkError, code="host_name_taken"):
-    """Another live worker, or another host, has that name."""
-
-
-class BadName(BenchmarkError, code="bad_host_name"):
-    """No name for a host."""
-
-
-class WorkerLives(BenchmarkError, code="worker_lives"):
-    """It can only be done while the host has no worker."""
+    """A name that cannot be had: a live worker or another host has it, or it is no name."""
 
 
 def seen(unseen: timedelta = WORKER_UNSEEN) -> Q:
@@ -125,16 +117,16 @@ def leave_host(host_id: int) -> None:
 def rename_host(host: Host, name: str) -> None:
     """Give the host another name; its history stays with it.
 
-    Raises BadName, NameTaken if there is a host of that name, WorkerLives while its worker lives:
-    it takes its messages from the queue of the old name.
+    Raises NameTaken for what is no name, if there is a host of that name, and while the host's
+    worker lives: it takes its messages from the queue of the old name.
     """
     if not HOST_NAME.fullmatch(name):
-        raise BadName(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
+        raise NameTaken(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
     try:
         with transaction.atomic():
             held = Host.objects.select_for_update().get(pk=host.pk)
             if is_alive(held):
-                raise WorkerLives(f"{_taken(held)}: stop it first")
+                raise NameTaken(f"{_taken(held)}: stop it first")
             Host.objects.filter(pk=host.pk).update(name=name)
     except IntegrityError:
         raise NameTaken(f"there is a host {name} already") from None

@@ -17,7 +17,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.heartbeat import Job
 from benchmarks.jobs.kinds import JobKind, ended
-from benchmarks.jobs.load_host import RemoteDriver, take_load_host
+from benchmarks.jobs.load_host import take_load_host
 from benchmarks.jobs.unstored import Values
 from benchmarks.jobs.versions import code_commit
 from benchmarks.measurement.crash_test import crash_test
@@ -134,7 +134,7 @@ def _planned(kind: RunKind | CrashTestKind, job: Job[Run] | Job[CrashTest]) -> I
         return
     job.report(step="waiting for the load host")
     with take_load_host(row, host, should_stop=job.should_stop) as load:
-        plan = plan_for(row, name, RemoteDriver(load))
+        plan = plan_for(row, name, load)
         yield replace(plan, reach=load.reach(), load_facts=load.facts())
 
 
