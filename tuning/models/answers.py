@@ -29,39 +29,30 @@ class Recommendation(models.Model):
         max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT)
+    # The winner with all its lines, if the candidate is that without some.
     whole = models.ForeignKey(
-        Candidate,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="reduced_recommendations",
-        help_text="the winner with all its lines, if the candidate is that without some",
+        Candidate, null=True, on_delete=models.PROTECT, related_name="reduced_recommendations"
     )
     kind = models.CharField(
         max_length=32, default="", help_text="tuning.statistics.verdict.VerdictKind"
     )
     ratio_to_baseline = models.FloatField()
-    low = models.FloatField(null=True, blank=True)
-    high = models.FloatField(null=True, blank=True)
-    confidence = models.FloatField(
-        null=True, blank=True, help_text="confidence of the intervals, 0 to 1"
-    )
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    confidence = models.FloatField(null=True, help_text="confidence of the intervals, 0 to 1")
     objective = models.CharField(
         max_length=24,
         default="throughput",
         help_text="the metric that decided: tuning.statistics.data.Metric",
     )
     objective_ratio = models.FloatField(
-        null=True,
-        blank=True,
-        help_text="null where the objective is throughput or the baseline is kept",
+        null=True, help_text="null where the objective is throughput or the baseline is kept"
     )
-    objective_low = models.FloatField(null=True, blank=True)
-    objective_high = models.FloatField(null=True, blank=True)
-    noise_floor = models.FloatField(null=True, blank=True, help_text="as a share of the baseline")
+    objective_low = models.FloatField(null=True)
+    objective_high = models.FloatField(null=True)
+    noise_floor = models.FloatField(null=True, help_text="as a share of the baseline")
     confirmation = models.CharField(
         max_length=16,
-        blank=True,
         help_text="tuning.statistics.confirmation.ConfirmationState; empty: there was none",
     )
     verdict = models.TextField(help_text="in plain sentences")
@@ -86,7 +77,8 @@ class StoredDocument(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="stored_document")
     revision = models.PositiveIntegerField()
     schema_version = models.PositiveSmallIntegerField()
-    content = models.TextField(help_text="JSON: tuning.results.document.StudyDocument")
+    # JSON: tuning.results.document.StudyDocument.
+    content = models.TextField()
 
     def __str__(self) -> str:
         return f"document of {self.study} at revision {self.revision}"
@@ -102,8 +94,10 @@ class GateVerdict(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="gate_verdict")
     verdict = models.CharField(max_length=16, choices=Verdict)
-    reason = models.TextField(help_text="in plain sentences")
-    result = models.JSONField(default=dict, help_text="tuning.results.document.Gate")
+    # In plain sentences.
+    reason = models.TextField()
+    # tuning.results.document.Gate.
+    result = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -22,63 +22,44 @@ class Candidate(models.Model):
         related_name="candidates",
         db_index=False,  # `names_of_configs` begins with it
     )
+    # Server of a gate's candidate, if it is not the study's; else null.
     server = models.ForeignKey(
-        Server,
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="candidates",
-        help_text="server of a gate's candidate, if it is not the study's; else null",
+        Server, null=True, on_delete=models.PROTECT, related_name="candidates"
     )
     is_baseline = models.BooleanField(default=False)
     position = models.PositiveIntegerField()
-    source = models.TextField(blank=True, help_text="where its values come from")
-    notes = models.JSONField(
-        default=list, blank=True, help_text="changes by translation: [{name, action, detail}]"
-    )
+    # Where its values come from.
+    source = models.TextField()
+    # Changes by translation: [{name, action, detail}].
+    notes = models.JSONField(default=list)
     durability = models.CharField(
         max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
-    lines = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="a user's file, one for each option: tuning.configs.line.LineResult",
-    )
-    text = models.TextField(blank=True, help_text="the user's file, exactly; else empty")
-    encoding = models.CharField(max_length=16, blank=True, help_text="encoding of the user's file")
-    checks = models.JSONField(
-        default=list, blank=True, help_text="the gate's stages: tuning.configs.check"
-    )
-    refusal = models.TextField(blank=True, help_text="why it is refused; then it is not measured")
-    signature = models.CharField(
-        max_length=64,
-        blank=True,
-        help_text="digest of its effective values at the trial start; empty before that",
-    )
-    found_by_search = models.BooleanField(
-        default=False, help_text="made by the study's search after its start"
-    )
+    # A user's file, one for each option: tuning.configs.line.LineResult.
+    lines = models.JSONField(default=list)
+    # The user's file, exactly; else empty.
+    text = models.TextField()
+    # Encoding of the user's file.
+    encoding = models.CharField(max_length=16)
+    # The gate's stages: tuning.configs.check.
+    checks = models.JSONField(default=list)
+    # Why it is refused; then it is not measured.
+    refusal = models.TextField()
+    # Digest of its effective values at the trial start; empty before that.
+    signature = models.CharField(max_length=64)
+    # Made by the study's search after its start.
+    found_by_search = models.BooleanField(default=False)
+    # The winner that this is, without some of its lines.
     taken_from = models.ForeignKey(
-        "self",
-        null=True,
-        blank=True,
-        on_delete=models.CASCADE,
-        related_name="variants",
-        help_text="the winner that this is, without some of its lines",
+        "self", null=True, on_delete=models.CASCADE, related_name="variants"
     )
-    without = models.JSONField(
-        default=list, blank=True, help_text="the lines of `taken_from` that it lacks"
-    )
-    logs_with_data = models.BooleanField(
-        default=False, help_text="keeps the redo log with the data although there is a log_dir"
-    )
+    # The lines of `taken_from` that it lacks.
+    without = models.JSONField(default=list)
+    # Keeps the redo log with the data although there is a log_dir.
+    logs_with_data = models.BooleanField(default=False)
+    # The candidate with the same effective values, which is measured for both.
     merged_into = models.ForeignKey(
-        "self",
-        null=True,
-        blank=True,
-        on_delete=models.CASCADE,
-        related_name="duplicates",
-        help_text="the candidate with the same effective values, which is measured for both",
+        "self", null=True, on_delete=models.CASCADE, related_name="duplicates"
     )
 
     class Meta:
@@ -129,12 +110,13 @@ class Slot(models.Model):
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="slots")
     device = models.ForeignKey(Device, on_delete=models.PROTECT)
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
-    block = models.PositiveIntegerField(help_text="counted from 1 on each device and workload")
+    # Counted from 1 on each device and workload.
+    block = models.PositiveIntegerField()
     purpose = models.CharField(max_length=16, choices=SlotPurpose, default=SlotPurpose.BLOCK)
-    replicate = models.PositiveSmallIntegerField(
-        default=0, help_text="1 for the baseline's second run in a block (A/A)"
-    )
-    order = models.PositiveIntegerField(help_text="place in the whole study, from 1")
+    # 1 for the baseline's second run in a block (A/A).
+    replicate = models.PositiveSmallIntegerField(default=0)
+    # Place in the whole study, from 1.
+    order = models.PositiveIntegerField()
     run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="slot")
 
     class Meta:
@@ -184,9 +166,8 @@ class CrashSlot(models.Model):
     device = models.ForeignKey(Device, on_delete=models.PROTECT)
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
     test = models.OneToOneField(CrashTest, on_delete=models.PROTECT, related_name="slot")
-    losses = models.PositiveSmallIntegerField(
-        default=0, help_text="tests before this one whose worker died"
-    )
+    # Tests before this one whose worker died.
+    losses = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         ordering: ClassVar = ["id"]
@@ -232,20 +213,19 @@ class StudyEvent(models.Model):
     """Something that happened in a study, written when it happened (`tuning.studies.events`)."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
-    at = models.DateTimeField(db_default=Now(), help_text="by the database's clock")
+    # By the database's clock.
+    at = models.DateTimeField(db_default=Now())
     kind = models.CharField(max_length=16, choices=EventKind)
-    by = models.CharField(max_length=150, blank=True, help_text="the user; empty: nobody")
-    text = models.TextField(help_text="a sentence without its full stop")
+    # The user; empty: nobody.
+    by = models.CharField(max_length=150)
+    # A sentence without its full stop.
+    text = models.TextField()
     # An event outlives its run: a queued run is deleted when its study is concluded early.
     run = models.ForeignKey(
-        Run,
-        null=True,
-        blank=True,
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="events",
+        Run, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="events"
     )
-    candidate = models.CharField(max_length=100, blank=True, help_text="the name of its config")
+    # The name of its config.
+    candidate = models.CharField(max_length=100)
 
     class Meta:
         ordering: ClassVar = ["-id"]

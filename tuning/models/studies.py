@@ -35,9 +35,7 @@ ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNI
 class OfAUser(models.Model):
     """A row that a user made; the newest comes first."""
 
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -48,11 +46,8 @@ class OfAUser(models.Model):
 class RequestedOnce(OfAUser):
     """A row that a client may request again without making another one."""
 
-    client_key = models.CharField(
-        max_length=64,
-        blank=True,
-        help_text="chosen by the client: a user's second request with it makes no other row",
-    )
+    # Chosen by the client: a user's second request with it makes no other row.
+    client_key = models.CharField(max_length=64)
 
     class Meta(OfAUser.Meta):
         abstract = True
@@ -69,7 +64,8 @@ class ServerProfile(OfAUser):
     """A profile of a user's real server: its variables, counters at two times, and sizes."""
 
     name = models.CharField(max_length=60)
-    profile = models.JSONField(help_text="tuning.server_profile.profile.Profile")
+    # tuning.server_profile.profile.Profile.
+    profile = models.JSONField()
 
     def __str__(self) -> str:
         return self.name
@@ -95,18 +91,15 @@ class Study(RequestedOnce, JobRow):
 
     name = models.CharField(max_length=200)
     tags = models.CharField(
-        max_length=200, blank=True, help_text="words by which users find it, with spaces between"
+        max_length=200, help_text="words by which users find it, with spaces between"
     )
     archived_at = models.DateTimeField(
-        null=True, blank=True, help_text="when a user took it off the lists; null: it is on them"
+        null=True, help_text="when a user took it off the lists; null: it is on them"
     )
     template = models.CharField(max_length=64)
-    request = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text="tuning.requests.study.StudyRequest, for a gate tuning.requests.gate."
-        "GateRequest, with every omitted field filled in",
-    )
+    # tuning.requests.study.StudyRequest, for a gate tuning.requests.gate.GateRequest, with every
+    # omitted field filled in.
+    request = models.JSONField(default=dict)
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="studies")
     server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="studies")
     devices = models.ManyToManyField(Device, related_name="studies")
@@ -114,7 +107,7 @@ class Study(RequestedOnce, JobRow):
     blocks = models.PositiveIntegerField()
     seed = models.BigIntegerField()
     budget_minutes = models.PositiveIntegerField(
-        null=True, blank=True, help_text="wall time of the blocks; empty: `blocks` decides"
+        null=True, help_text="wall time of the blocks; empty: `blocks` decides"
     )
     races = models.BooleanField(
         default=True,
@@ -126,108 +119,67 @@ class Study(RequestedOnce, JobRow):
     ablates = models.BooleanField(
         default=False, help_text="measures a confirmed winner without some of its lines"
     )
-    minutes = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        help_text="minutes of the whole study, after which no block and no second attempt begins "
-        "and no line is tested; empty: no limit",
-    )
-    ablation_without_end = models.BooleanField(
-        default=False,
-        help_text="a user asked for the ablation after the end: `minutes` do not limit that",
-    )
+    # Minutes of the whole study, after which no block and no second attempt begins and no line is
+    # tested; empty: no limit.
+    minutes = models.PositiveIntegerField(null=True)
+    # A user asked for the ablation after the end: `minutes` do not limit that.
+    ablation_without_end = models.BooleanField(default=False)
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="number of conclusions: one more with every extension"
     )
-    paused_at = models.DateTimeField(null=True, blank=True)
-    paused_by = models.CharField(max_length=150, blank=True)
-    pause_reason = models.CharField(max_length=200, blank=True)
-    resumed_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text="when it was last resumed or extended; it continues after running studies",
-    )
-    extended_by = models.PositiveIntegerField(
-        default=0, help_text="blocks of its last extension, for every device and workload"
-    )
-    extended_after = models.PositiveIntegerField(
-        default=0, help_text="the order of its last slot when it was last concluded and went on"
-    )
-    notified_at = models.DateTimeField(
-        null=True, blank=True, help_text="when other programs were told of its end; null: never"
-    )
+    paused_at = models.DateTimeField(null=True)
+    paused_by = models.CharField(max_length=150)
+    pause_reason = models.CharField(max_length=200)
+    # When it was last resumed or extended; it continues after running studies.
+    resumed_at = models.DateTimeField(null=True)
+    # Blocks of its last extension, for every device and workload.
+    extended_by = models.PositiveIntegerField(default=0)
+    # The order of its last slot when it was last concluded and went on.
+    extended_after = models.PositiveIntegerField(default=0)
+    # When other programs were told of its end; null: never.
+    notified_at = models.DateTimeField(null=True)
     concluded_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text="when a user asked for an answer from what was there; null: never",
+        null=True, help_text="when a user asked for an answer from what was there; null: never"
     )
+    # The least safe class that its candidates may have.
     durability = models.CharField(
-        max_length=2,
-        choices=DurabilityClass,
-        default=DurabilityClass.D0,
-        help_text="the least safe class that its candidates may have",
+        max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
 
-    crash_tests = models.BooleanField(
-        default=False,
-        help_text="kills the baseline and the winner under load and times their recovery",
-    )
-    search = models.JSONField(
-        null=True, blank=True, help_text="objective and space of a search; else null"
-    )
-    learned = models.JSONField(
-        null=True,
-        blank=True,
-        help_text="how much each knob of a search matters, as its host worked it out after the "
-        "last screening run: tuning.strategy.search.importance.Importance; else null",
-    )
-    gate = models.JSONField(
-        null=True,
-        blank=True,
-        help_text="a gate's tuning.statistics.gate.GatePlan; else null",
-    )
-    binary_log = models.CharField(
-        max_length=8,
-        choices=BinaryLog,
-        default=BinaryLog.DEFAULT,
-        help_text="whether all of its servers write one",
-    )
-    applied = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text="harmless options of the user's files, set in every run: name to value",
-    )
-    scale_model = models.JSONField(
-        null=True, blank=True, help_text="tuning.scale_model.model.ScaleModel; else null"
-    )
+    # Kills the baseline and the winner under load and times their recovery.
+    crash_tests = models.BooleanField(default=False)
+    # Objective and space of a search; else null.
+    search = models.JSONField(null=True)
+    # How much each knob of a search matters, as its host worked it out after the last screening
+    # run: tuning.strategy.search.importance.Importance; else null.
+    learned = models.JSONField(null=True)
+    # A gate's tuning.statistics.gate.GatePlan; else null.
+    gate = models.JSONField(null=True)
+    # Whether all of its servers write one.
+    binary_log = models.CharField(max_length=8, choices=BinaryLog, default=BinaryLog.DEFAULT)
+    # Harmless options of the user's files, set in every run: name to value.
+    applied = models.JSONField(default=dict)
+    # tuning.scale_model.model.ScaleModel; else null.
+    scale_model = models.JSONField(null=True)
     memory_bytes = models.BigIntegerField(
-        null=True,
-        blank=True,
-        help_text="memory that its host had for a server when the study was created",
+        null=True, help_text="memory that its host had for a server when the study was created"
     )
-    runs_to_queue = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="a proposal's runs, queued as soon as its new candidates have been tried",
-    )
+    # A proposal's runs, queued as soon as its new candidates have been tried.
+    runs_to_queue = models.JSONField(default=list)
 
     revision = models.PositiveIntegerField(
         default=0, help_text="rises when what is shown of it changes: tuning.studies.revision"
     )
     state = models.CharField(max_length=16, choices=StudyState, default=StudyState.QUEUED)
-    reason_code = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True)
-    log_tail = models.TextField(blank=True)
+    reason_code = models.CharField(max_length=64)
+    reason = models.TextField()
+    log_tail = models.TextField()
     preparing_fraction = models.FloatField(default=0.0)
-    preparing_text = models.CharField(max_length=200, blank=True)
+    preparing_text = models.CharField(max_length=200)
     prepare_attempts = models.PositiveSmallIntegerField(default=0)
+    # The request for several hosts that it is part of; null: for one host.
     group = models.ForeignKey(
-        StudyGroup,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="studies",
-        help_text="the request for several hosts that it is part of; null: for one host",
+        StudyGroup, null=True, on_delete=models.SET_NULL, related_name="studies"
     )
 
     #: Whether it has begun and its host does something else, or nothing: set where it is shown.
