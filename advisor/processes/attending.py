@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -16,21 +17,23 @@ from django.db import Error, connections
 
 from advisor.notify import tell_ends
 from advisor.processes import versions
-from tuning.studies.absence import LOOK_SECONDS, AbsenceWatch
+from tuning.studies.absence import look_after_hosts
 
 logger = logging.getLogger(__name__)
 
+#: Seconds between two looks at the hosts.
+LOOK_SECONDS: Final = 10.0
 #: Seconds between two looks at what has ended.
 SEND_SECONDS: Final = 5.0
 
 
 def attend() -> None:
     """Begin; it ends with the process."""
-    attendant = AbsenceWatch()
+    began = time.monotonic()
 
     def look() -> None:
         versions.look()
-        attendant.look()
+        look_after_hosts(time.monotonic() - began)
 
     _begin("attendant", look, LOOK_SECONDS, "hosts without a worker are not looked after")
     if settings.NOTIFY_URLS:

@@ -7,7 +7,6 @@ user cancelled, until it has been silent for so long that its studies end.
 from __future__ import annotations
 
 import logging
-import time
 from datetime import timedelta
 
 from django.conf import settings
@@ -24,28 +23,18 @@ from tuning.studies.waiting import silence_text
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at the hosts.
-LOOK_SECONDS = 10.0
 #: After its start a process ends no study for this long: the workers may be about to start too.
 GRACE_SECONDS = 600.0
 
 
-class AbsenceWatch:
-    """Looks after the hosts that have no worker; `look` may be called as often as one likes."""
+def look_after_hosts(since_start_s: float) -> None:
+    """Close what was cancelled, end the studies of hosts that are gone. Raises Error.
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._looked_at = -LOOK_SECONDS
-
-    def look(self) -> None:
-        """Close what was cancelled, end the studies of hosts that are gone. Raises Error."""
-        now = time.monotonic()
-        if now - self._looked_at < LOOK_SECONDS:
-            return
-        self._looked_at = now
-        close_what_was_cancelled()
-        if now - self._began > GRACE_SECONDS:
-            end_studies_of_gone_hosts()
+    `since_start_s`: seconds since this process began.
+    """
+    close_what_was_cancelled()
+    if since_start_s > GRACE_SECONDS:
+        end_studies_of_gone_hosts()
 
 
 def close_what_was_cancelled(host_id: int | None = None) -> None:

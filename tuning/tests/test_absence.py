@@ -26,8 +26,7 @@ from tuning.hosts.commands import (
 )
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
-from tuning.studies import absence
-from tuning.studies.absence import AbsenceWatch
+from tuning.studies.absence import GRACE_SECONDS, look_after_hosts
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.jobs import KINDS, StudyRunKind, recover_host
 from tuning.studies.progress import study_progress
@@ -85,8 +84,7 @@ def test_a_cancelled_run_that_was_heard_a_moment_ago_is_closed_when_it_stays_sil
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING
     gone(study.host, 31)
-    attendant = AbsenceWatch()
-    attendant.look()
+    look_after_hosts(0.0)
     study.refresh_from_db()
     assert study.state == StudyState.CANCELLED
 
@@ -111,31 +109,30 @@ def test_a_preparation_and_a_probe_on_a_vanished_host_can_be_cancelled(
 def test_a_host_that_is_cut_off_for_a_while_keeps_its_run(study: Study) -> None:
     run = measuring(study)
     gone(study.host, 60)
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS - 1)
     run.refresh_from_db()
     assert (run.state, run.stop_request) == (RunState.RUNNING, "")
 
 
 def test_the_studies_of_a_host_that_stays_away_end_with_the_reason(
-    study: Study, later: Study, settings: Any, monkeypatch: pytest.MonkeyPatch
+    study: Study, later: Study, settings: Any
 ) -> None:
     settings.HOST_GONE_HOURS = 24
     run = measuring(study)
     pause_study(later)
     Study.objects.update(created_at=Now() - timedelta(days=3))
     gone(study.host, 25 * 3600)
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS - 1)
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING  # the dashboard was started just now
-    monkeypatch.setattr(absence, "GRACE_SECONDS", -1.0)
     settings.HOST_GONE_HOURS = 0
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS + 1)
     settings.HOST_GONE_HOURS = 26
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS + 1)
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING
     settings.HOST_GONE_HOURS = 24
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS + 1)
     study.refresh_from_db()
     run.refresh_from_db()
     later.refresh_from_db()
@@ -162,7 +159,7 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
     assert probe.state == JobState.CANCELLED
     assert (run.state, run.stop_request) == (RunState.RUNNING, CANCELLED)  # its worker lives
     gone(host)
-    AbsenceWatch().look()
+    look_after_hosts(GRACE_SECONDS + 1)
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED
     with pytest.raises(TuningError, match="already"):

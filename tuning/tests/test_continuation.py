@@ -90,5 +90,4 @@ def test_an_extension_by_many_blocks_writes_one_at_a_time(races: bool) -> None:
     extend_study(study, 1000)
     study.refresh_from_db()
     assert study.slots.count() == before + 3
-    progress = study_progress(study)
-    assert (progress.blocks, progress.runs_total) == (1002, 1002 * 3)
+    assert (study.blocks, study_progress(study).runs_total) == (1002, 1002 * 3)

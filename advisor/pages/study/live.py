@@ -77,13 +77,10 @@ def _announcement(study: Study, progress: StudyProgress | None) -> str:
         return f"Study {label.lower()}."
     if not progress.candidate:
         return f"{label}."
-    if progress.pairs:
-        pair = f"pair {progress.pair} of {progress.pairs}"
-        return f"Confirmation, {pair}: {progress.candidate}."
-    if study.search is not None or progress.ablates:
-        return f"{progress.text.capitalize().rpartition(',')[0]}."
-    run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
-    return f"{run}: {progress.candidate}, block {progress.block}."
+    what = progress.text.rpartition(",")[0]
+    if progress.runs_done < progress.runs_total:
+        return f"Run {progress.runs_done + 1} of {progress.runs_total}, {what}."
+    return f"{what.capitalize()}."
 
 
 def studies_to_show() -> QuerySet[Study]:
