@@ -87,11 +87,8 @@ class Program(Child):
         env: Mapping[str, str] | None = None,
         secrets: Sequence[str] = (),
         pass_fds: Sequence[int] = (),
-        entry: Sequence[str] = (),
     ) -> None:
-        super().__init__(
-            argv, cwd=cwd, env=env, stdout=PIPE, stderr=PIPE, pass_fds=pass_fds, entry=entry
-        )
+        super().__init__(argv, cwd=cwd, env=env, stdout=PIPE, stderr=PIPE, pass_fds=pass_fds)
         self.deadline = self.wake_at = float("inf")
         self._secrets = tuple(secrets)
         self._streams = (_Stream(), _Stream())

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from unittest.mock import MagicMock
 
 import psutil
@@ -429,22 +429,21 @@ real_drivers = pytest.mark.parametrize("stage", REAL_DRIVERS, indirect=True, sco
 
 
 @real_drivers
-def test_a_server_that_does_not_listen_is_a_failure_of_the_driver(
-    stage: RealStage, tmp_path: Path
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"port": 1}, r"cannot work on 127\.0\.0\.1:1: "),
+        ({"password": "hush-hush"}, "Access denied"),
+    ],
+    ids=["nobody-listens", "wrong-password"],
+)
+def test_a_server_that_lets_nobody_in_is_a_failure_of_the_driver(
+    stage: RealStage, tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     good = stage.good()
-    target = Target("127.0.0.1", 1, "tpcc", good.target.password, database="tpcc")
-    with pytest.raises(RunFailed, match=r"cannot work on 127\.0\.0\.1:1: ") as failed:
-        Attempt(good.driver, target).run(SHORT, tmp_path)
+    with pytest.raises(RunFailed, match=said) as failed:
+        Attempt(good.driver, replace(good.target, **change)).run(SHORT, tmp_path)
     assert failed.value.outcome is Outcome.DRIVER_FAILED
-
-
-@real_drivers
-def test_a_wrong_password_is_a_failure_of_the_driver(stage: RealStage, tmp_path: Path) -> None:
-    good = stage.good()
-    target = Target("127.0.0.1", good.target.port, "tpcc", "hush-hush", database="tpcc")
-    with pytest.raises(RunFailed, match="Access denied") as failed:
-        Attempt(good.driver, target).run(SHORT, tmp_path)
     assert "hush" not in str(failed.value)
 
 

@@ -337,20 +337,13 @@ def test_load_options_suit_the_server(server: ServerBinary, expected: str, absen
 
 @pytest.mark.parametrize(
     ("data_bytes", "memory", "pool"),
-    [
-        (1 << 27, 64 << 30, 256 << 20),
-        (100 << 30, 8 << 30, 4 << 30),
-        (100 << 30, 0, 128 << 20),
-    ],
+    [(1 << 27, 64 << 30, 256 << 20), (100 << 30, 8 << 30, 4 << 30), (100 << 30, 0, 128 << 20)],
 )
 def test_the_buffer_pool_is_bounded_by_memory_and_need(
     data_bytes: int, memory: int, pool: int
 ) -> None:
+    server = binary(Flavour.MYSQL, 9, 7, 4)
     options = innodb.load_options(
-        binary(Flavour.MYSQL, 9, 7, 4),
-        data_bytes=data_bytes,
-        page_size=16384,
-        cpus=2,
-        memory=memory,
+        server, data_bytes=data_bytes, page_size=16384, cpus=2, memory=memory
     )
     assert options["innodb_buffer_pool_size"] == str(pool)

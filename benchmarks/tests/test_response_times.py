@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from benchmarks.drivers.response_times import LatencyHistogram, ResponseTimes, merged
 
@@ -68,18 +66,6 @@ def test_what_several_drivers_saw_is_what_one_would_have_seen(
     assert merged.percentile(95) == together.percentile(95)
 
 
-@pytest.mark.long
-@FEWER
-@given(arrays(np.float32, st.integers(1, 50), elements=st.floats(0, 1e6, width=32)))
-def test_it_does_not_matter_how_many_are_added_at_once(ms: np.ndarray) -> None:
-    at_once, one_by_one = ResponseTimes(1), ResponseTimes(1)
-    zero = np.zeros(1, dtype=np.int64)
-    at_once.add(ms, np.repeat(zero, ms.size))
-    for value in ms:
-        one_by_one.add(np.array([value]), zero)
-    assert at_once.to_bytes() == one_by_one.to_bytes()
-
-
 def test_a_fast_server_overflows_no_bucket() -> None:
     count = 100_000
     times = ResponseTimes(1)
@@ -115,21 +101,6 @@ def test_without_times_there_is_no_percentile() -> None:
     assert (times.count, times.max_ms, times.p95_per_second()) == (0, 0.0, [None, None])
     with pytest.raises(ValueError, match="no response times"):
         times.percentile(95)
-
-
-@pytest.mark.long
-def test_a_day_takes_no_more_memory_than_promised() -> None:
-    random = np.random.default_rng(3)
-    tracemalloc.start()
-    try:
-        times = ResponseTimes(86_400)
-        for second in range(0, 86_400, 60):
-            times.add(random.lognormal(2, 1.5, 400), np.full(400, second))
-        assert times.percentile(99) > times.percentile(95)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 125e6
 
 
 @FEWER
