@@ -16,7 +16,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from advisor.tests.search_study import searching_study
-from benchmarks.datasets.shared_folders import Shelved
+from benchmarks.datasets.shared_folders import SharedFolder
 from benchmarks.inventory.host import Refused
 from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
 from benchmarks.storage.kinds import DeviceKind
@@ -188,7 +188,7 @@ def _gates(host: Host) -> None:
     Study.objects.filter(pk=stopped.pk).update(reason="cancelled by dba")
     host.datasets = [
         {"device": "/srv/mysql"}
-        | Shelved(
+        | SharedFolder(
             Path(f"/srv/mysql/oltp-advisor/datasets/mysql-9.7.4-8d3c1f-{warehouses}w-16k"),
             server_digest="8d3c1f" + "0" * 58,
             server_version="9.7.4",

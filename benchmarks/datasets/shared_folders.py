@@ -36,7 +36,7 @@ LOADING = ".loading-"
 
 
 @dataclass(frozen=True)
-class Shelved(Document):
+class SharedFolder(Document):
     """A golden copy, or the empty data directory, which trial starts and loads copy.
 
     `title`: the size of its data, such as "10 warehouses"; "" of the empty one. `used_at`: when a
@@ -181,7 +181,7 @@ def sweep_loads(datasets: Path) -> list[Path]:
     return sweep_folders(datasets, f"*{LOADING}*")
 
 
-def shelved(device_dir: Path) -> list[Shelved]:
+def list_folders(device_dir: Path) -> list[SharedFolder]:
     """Return every whole folder of a device, in order of names; [] without any.
 
     Where others could have put links in the place of what is read and locked, nothing is read.
@@ -195,30 +195,32 @@ def shelved(device_dir: Path) -> list[Shelved]:
     return [found for folder in folders for found in _read(folder)]
 
 
-def _read(folder: Path) -> Iterator[Shelved]:
+def _read(folder: Path) -> Iterator[SharedFolder]:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         ready = json.loads((folder / READY).read_text())
-        times = [path.stat().st_mtime for path in (folder / READY, _lock_file(folder))]
-        yield Shelved(
+        # Every job that asks for a folder touches its lock.
+        files = filter(Path.exists, (folder / READY, _lock_file(folder)))
+        used_at = max(file.stat().st_mtime for file in files)
+        yield SharedFolder(
             path=folder,
             server_digest=str(ready["server_digest"]),
             server_version=str(ready["server_version"]),
             title=str(ready.get("title", "")),
             bytes=int(ready["bytes"]),
-            used_at=datetime.fromtimestamp(max(times), UTC),
+            used_at=datetime.fromtimestamp(used_at, UTC),
         )
 
 
-def take_off(one: Shelved) -> None:
+def delete_folder(folder: Path) -> None:
     """Delete a shared folder. Raises DatasetInUse, OSError.
 
     The caller sees to it that no job of this machine runs: one that clones holds no lock.
     """
-    with _lock_file(one.path).open("a") as file:
+    with _lock_file(folder).open("a") as file:
         if not try_lock(file.fileno()):
-            raise DatasetInUse(f"{one.path}: it is being loaded or looked for")
-        if one.path.exists():
-            _remove(one.path)
+            raise DatasetInUse(f"{folder}: it is being loaded or looked for")
+        if folder.exists():
+            _remove(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -11,9 +11,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +98,7 @@ class Sysbench:
             (directory / _CONFIG).write_text(f"mysql-password={target.password}\n")
             give(directory)
             with (
-                _Control(load.connections) as control,
+                closing(_Control(load.connections)) as control,
                 Program(
                     [str(self._program), *_arguments(target, load, script, control.name)],
                     cwd=directory,
@@ -163,10 +164,8 @@ class _Control:
         """Opens it in a process that inherits the descriptor."""
         return f"/proc/self/fd/{self.descriptor}"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
+    def close(self) -> None:
+        """Forget the memory; the program still has it."""
         self._map.close()
         os.close(self.descriptor)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.datasets.shared_folders import Shelved, shelved, take_off
+from benchmarks.datasets.shared_folders import SharedFolder, delete_folder, list_folders
 from benchmarks.errors import DatasetInUse, NoDataset, NotInspected
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
@@ -25,7 +25,7 @@ _GONE_FOR = timedelta(days=1)
 class Kept:
     """A dataset of this host; `needed_by` is a study that is not over, None without one."""
 
-    dataset: Shelved
+    dataset: SharedFolder
     device: Path
     needed_by: int | None
 
@@ -53,7 +53,7 @@ def datasets_here(host: Host) -> list[Kept]:
     found = [
         (directory, one)
         for directory in sorted(directories)
-        for one in shelved(DeviceLayout(directory).root)
+        for one in list_folders(DeviceLayout(directory).root)
     ]
     return _kept(host, found)
 
@@ -71,7 +71,7 @@ def noted_datasets(host: Host) -> list[Kept]:
     found = []
     for document in host.datasets:
         values = dict(document)
-        found.append((Path(values.pop("device")), Shelved.from_json(values)))
+        found.append((Path(values.pop("device")), SharedFolder.from_json(values)))
     return _kept(host, found)
 
 
@@ -100,10 +100,10 @@ def prunable(host: Host, days: int) -> list[tuple[Kept, str]]:
 def take_all_off(found: list[Kept]) -> None:
     """Delete them; the caller sees to it that no job of this machine runs. Raises DatasetInUse."""
     for one in found:
-        take_off(one.dataset)
+        delete_folder(one.dataset.path)
 
 
-def _kept(host: Host, found: list[tuple[Path, Shelved]]) -> list[Kept]:
+def _kept(host: Host, found: list[tuple[Path, SharedFolder]]) -> list[Kept]:
     active = Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES)
     needed = {
         (digest, directory): study
