@@ -75,7 +75,8 @@ def post(api: Client, **values: Any) -> Any:
 def test_a_gate_is_started_from_its_page(admin_client: Client) -> None:
     address = reverse("gate-new")
     assert address in flat(admin_client.get(reverse("gate-list")))
-    assert "The my.cnf of today" in flat(admin_client.get(address))
+    proposed = flat(admin_client.get(address, {"candidate_stored": "study:7"}))
+    assert 'value="study-7"' in proposed
     typed = {
         "name": "release",
         "candidate_knobs": "innodb_io_capacity=4000",
@@ -90,6 +91,9 @@ def test_a_gate_is_started_from_its_page(admin_client: Client) -> None:
     assert made.headers["Location"] == reverse("gate-detail", args=[study.pk])
     assert [limit.loss for limit in GatePlan.from_json(study.gate or {}).limits] == [0.05, 0.1]
     assert study.candidates.get(is_baseline=False).config.knobs["innodb_io_capacity"] == "4000"
+    page = flat(admin_client.get(made.headers["Location"]))
+    assert "<dd>0 of at most 8</dd>" in page
+    assert "throughput at least" in page
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,10 @@ from tuning.requests.gate import GateRequest, GateSide
 
 _OF_GATE = ("name", "limits", "budget_minutes", "max_pairs", "measure_s", "connections")
 _SIDES = {"candidate": "The new my.cnf", "baseline": "The my.cnf of today"}
+_HELP = {
+    "name": "The gate's page lists all gates of this name, such as those of a pipeline.",
+    "budget_minutes": "The gate ends after this time instead of after a number of pairs.",
+}
 _LABELS = {
     "stored": (
         "Or a stored config",
@@ -45,6 +49,8 @@ class GateForm(PlainForm):
             )
             for name, texts in _LABELS.items():
                 made[f"{side}_{name}"].label, made[f"{side}_{name}"].help_text = texts
+        for name, text in _HELP.items():
+            made[name].help_text = text
         self.fields = made | self.fields
 
     def gate_request(self) -> GateRequest:

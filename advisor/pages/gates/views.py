@@ -48,9 +48,10 @@ def gate_list(request: HttpRequest) -> HttpResponse:
 def gate_new(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the new gate's page, or the form with its errors.
 
-    `?candidate_stored=` names the config that is to be judged.
+    `?candidate_stored=` names the config that is to be judged, and proposes the gate's name.
     """
-    form = GateForm(request.POST or None, initial=request.GET.dict())
+    proposed = {"name": request.GET.get("candidate_stored", "").replace(":", "-")}
+    form = GateForm(request.POST or None, initial=proposed | request.GET.dict())
     if form.is_bound and form.is_valid():
         try:
             study = create_gate(form.gate_request(), user=request.user)
