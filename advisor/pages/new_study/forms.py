@@ -84,6 +84,13 @@ _CHOSEN = frozenset(
 SEARCH = "search_"
 _LOAD_HOST = StudyRequest.model_fields["load_host"]
 _PROFILE = StudyRequest.model_fields["profile"]
+# The page's own words for fields whose description is meant for programs.
+_HELP = {
+    "profile": "The server's config is the baseline. Its sizes and connections are the study's.",
+    "data_size": "Such as 200G, as in a my.cnf, or 200GB (10^9 bytes). With the memory, the study "
+    "is a scale model of that server, and the recommendation fits the real sizes.",
+    "budget_minutes": "The study ends after this time instead of after a number of blocks.",
+}
 _YES_NO = {True: "yes", False: "no"}
 
 
@@ -127,6 +134,8 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
         )
         made |= request_fields(SearchRequest, prefix=SEARCH)
         self.fields = made | self.fields
+        for name, text in _HELP.items():
+            self.fields[name].help_text = text
         cpus, found = self.hosts.logical_cpus, map(load_template, template_names())
         templates = sorted(found, key=lambda one: one.name != DEFAULT_TEMPLATE)
         self.template_views = [TemplateView(one, cpus) for one in templates]
