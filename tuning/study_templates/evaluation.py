@@ -35,11 +35,11 @@ _WORDS = {
 
 
 class FindingKind(StrEnum):
-    """The possible results of a claim; of several comparisons the first of these decides."""
+    """The possible results of a claim."""
 
+    CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
     NOT_DECIDED = "not_decided"
-    CONFIRMED = "confirmed"
 
     @property
     def label(self) -> str:
@@ -181,7 +181,9 @@ def _between_configs(ratio: Ratio, board: ClaimBoard) -> Finding:
             findings.append(_judged(ratio, found, ratio.of, name))
     if not findings:
         return _undecided(f"{ratio.of} shares no block with the others")
-    return min(findings, key=lambda one: list(FindingKind).index(one.kind))
+    # One contradiction decides against the claim, and one open comparison leaves it open.
+    order = (FindingKind.CONTRADICTED, FindingKind.NOT_DECIDED, FindingKind.CONFIRMED)
+    return min(findings, key=lambda one: order.index(one.kind))
 
 
 def _between_connections(ratio: Ratio, boards: Sequence[ClaimBoard]) -> Finding:
