@@ -124,7 +124,7 @@ class Program(Child):
         at `wake_at`. Raises `RunFailed`: CANCELLED, or TIMED_OUT after `deadline`.
         """
         asked = float("-inf")
-        while not self.silent():
+        while self._selector.get_map():
             now = time.monotonic()
             if now - asked >= _ASK_EVERY_S:
                 asked = now
@@ -142,13 +142,9 @@ class Program(Child):
         Raises RunFailed: LOST or OUT_OF_MEMORY for a program that another ended by a signal.
         """
         status = self.wait(max(0.0, self.deadline - time.monotonic()))
-        if killed := self.ended_by_another():
-            raise killed
+        if blame := self.blame("the driver"):
+            raise self.failure(*blame)
         return status
-
-    def silent(self) -> bool:
-        """Whether the program has closed its output, and so will not say anything any more."""
-        return not self._selector.get_map()
 
     def cpu_seconds(self) -> float:
         """Return user and system time so far; once it has ended, what was last seen."""
@@ -166,14 +162,6 @@ class Program(Child):
         """Return the last of `output` that is not blank."""
         lines = [line for line in self.output().splitlines() if line.strip()]
         return lines[-1] if lines else "no reason given"
-
-    def ended_by_another(self) -> RunFailed | None:
-        """Return LOST or OUT_OF_MEMORY for a program that was ended by a signal of another.
-
-        Ask before `kill`. Returns None for a program that ended by itself or still runs.
-        """
-        blame = self.blame("the driver")
-        return self.failure(*blame) if blame else None
 
     def failure(self, outcome: Outcome, message: str) -> RunFailed:
         """Make an error that carries the end of what the program said, standard error last."""

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -115,10 +115,10 @@ class RealStage:
     real: bool = True
 
     def good(self) -> Attempt:
-        return self._attempt(self.server)
+        return Attempt(self.make(60.0), target_of(self.server, "tpcc"))
 
     def connected(self) -> int:
-        with contextlib.closing(self.server.connect()) as connection:
+        with closing(self.server.connect()) as connection:
             cursor = connection.cursor()
             query = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = %s"
             cursor.execute(query, (self.server.driver_account.user,))
@@ -126,64 +126,35 @@ class RealStage:
 
     @contextlib.contextmanager
     def failing(self, outcome: Outcome) -> Iterator[Attempt]:
-        with {
-            Outcome.CANCELLED: self._cancelled,
-            Outcome.DRIVER_FAILED: self._server_killed,
-            Outcome.ZERO_WORK: self._tables_locked,
-            Outcome.TIMED_OUT: self._server_frozen,
-            Outcome.LOST: self._driver_killed,
-        }[outcome]() as attempt:
+        with contextlib.ExitStack() as stack:
+            server = self.server
+            if outcome is Outcome.DRIVER_FAILED:
+                server = stack.enter_context(self.another_server())
+            grace_s = GRACE_S if outcome is Outcome.TIMED_OUT else 60.0
+            attempt = Attempt(self.make(grace_s), target_of(server, "tpcc"))
+            at = attempt.at
+            if outcome is Outcome.CANCELLED:
+                attempt.should_stop = lambda: len(attempt.phases) > 1
+            elif outcome is Outcome.DRIVER_FAILED:
+                at[Phase.MEASURING] = lambda: os.kill(server.pid, signal.SIGKILL)
+            elif outcome is Outcome.LOST:
+                at[Phase.MEASURING] = kill_drivers
+            elif outcome is Outcome.TIMED_OUT:
+                at[Phase.MEASURING] = lambda: os.kill(server.pid, signal.SIGSTOP)
+                stack.callback(os.kill, server.pid, signal.SIGCONT)
+            else:
+                # New-Orders wait for a table until the measured interval is over. It is locked in
+                # the warm-up: to prepare a statement MySQL 8.0 would wait for it, too.
+                connection = stack.enter_context(closing(server.connect(database="tpcc")))
+
+                def unlock() -> None:
+                    time.sleep(0.2)  # tpcc_start says so just before it stops measuring
+                    connection.cursor().execute("UNLOCK TABLES")
+
+                lock = "LOCK TABLES district WRITE"
+                at[Phase.WARMING] = lambda: connection.cursor().execute(lock)
+                at[Phase.STOPPING] = unlock
             yield attempt
-
-    def _attempt(self, server: ServerInstance, grace_s: float = 60.0) -> Attempt:
-        return Attempt(self.make(grace_s), target_of(server, "tpcc"))
-
-    @contextlib.contextmanager
-    def _cancelled(self) -> Iterator[Attempt]:
-        attempt = self._attempt(self.server)
-        attempt.should_stop = lambda: any(phase is Phase.MEASURING for phase, _ in attempt.phases)
-        yield attempt
-
-    @contextlib.contextmanager
-    def _server_killed(self) -> Iterator[Attempt]:
-        with self.another_server() as server:
-            attempt = self._attempt(server)
-            attempt.at[Phase.MEASURING] = lambda: os.kill(server.pid, signal.SIGKILL)
-            yield attempt
-
-    @contextlib.contextmanager
-    def _driver_killed(self) -> Iterator[Attempt]:
-        attempt = self._attempt(self.server)
-        attempt.at[Phase.MEASURING] = kill_drivers
-        yield attempt
-
-    @contextlib.contextmanager
-    def _tables_locked(self) -> Iterator[Attempt]:
-        """New-Orders wait for a table until the measured interval is over.
-
-        It is locked in the warm-up: to prepare a statement MySQL 8.0 would wait for it, too.
-        """
-        with contextlib.closing(self.server.connect(database="tpcc")) as connection:
-
-            def lock() -> None:
-                connection.cursor().execute("LOCK TABLES district WRITE")
-
-            def unlock() -> None:
-                time.sleep(0.2)  # tpcc_start says it has stopped measuring just before it does
-                connection.cursor().execute("UNLOCK TABLES")
-
-            attempt = self._attempt(self.server)
-            attempt.at |= {Phase.WARMING: lock, Phase.STOPPING: unlock}
-            yield attempt
-
-    @contextlib.contextmanager
-    def _server_frozen(self) -> Iterator[Attempt]:
-        attempt = self._attempt(self.server, GRACE_S)
-        attempt.at[Phase.MEASURING] = lambda: os.kill(self.server.pid, signal.SIGSTOP)
-        try:
-            yield attempt
-        finally:
-            os.kill(self.server.pid, signal.SIGCONT)
 
 
 def kill_drivers() -> None:
@@ -451,7 +422,7 @@ def test_a_server_that_lets_nobody_in_is_a_failure_of_the_driver(
 def test_a_connection_that_the_server_refuses_is_a_failure_of_the_driver(
     stage: RealStage, tmp_path: Path
 ) -> None:
-    with contextlib.closing(stage.server.connect()) as connection:
+    with closing(stage.server.connect()) as connection:
         connection.cursor().execute("SET @before = @@global.max_connections")
         connection.cursor().execute("SET GLOBAL max_connections = 2")
         try:

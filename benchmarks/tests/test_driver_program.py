@@ -153,8 +153,7 @@ def test_an_awaited_instant_is_met_to_some_milliseconds(tmp_path: Path) -> None:
 
 def test_cpu_time_is_known_also_after_the_end(tmp_path: Path) -> None:
     with shell("i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; sleep 0.2", tmp_path) as program:
-        while not program.silent():
-            program.read(0.05)
+        for _ in program.lines(never):
             seen = program.cpu_seconds()
         assert program.wait(5) == 0
         assert program.cpu_seconds() == seen > 0
