@@ -8,7 +8,7 @@ A pause is no state: a paused study keeps its state and its rows and continues f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,11 +37,14 @@ from tuning.studies.waiting import check_none_retired, pause_columns
 
 
 @contextmanager
-def _changing(study: Study) -> Iterator[Study]:
-    """Lock the study's row and raise its revision; afterwards renew `study` and wake its host."""
+def _changing(study: Study, check: Callable[[Study], None] | None = None) -> Iterator[Study]:
+    """Lock and check the study's row and raise its revision; then renew it and wake its host."""
     with transaction.atomic():
         bump([study.pk])
-        yield Study.objects.select_related("host").get(pk=study.pk)
+        row = Study.objects.select_related("host").get(pk=study.pk)
+        if check is not None:
+            check(row)
+        yield row
     study.refresh_from_db()
     advance_host(study.host_id)
 
@@ -55,8 +58,7 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
 
     Raises TuningError: already_paused, already_ended, being_cancelled.
     """
-    with _changing(study) as row:
-        check_can_pause(row)
+    with _changing(study, check_can_pause) as row:
         _set(row, **pause_columns(by, reason))
         note_action(row, EventKind.PAUSED, by=by, reason=reason)
 
@@ -73,8 +75,7 @@ def resume_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: not_paused, already_ended, device_retired, host_retired.
     """
-    with _changing(study) as row:
-        check_can_resume(row)
+    with _changing(study, check_can_resume) as row:
         _set(row, paused_at=None, paused_by="", pause_reason="", resumed_at=Now())
         note_action(row, EventKind.RESUMED, by=by)
 
@@ -96,8 +97,7 @@ def conclude_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: already_ended, being_cancelled, already_concluding, nothing_measured.
     """
-    with _changing(study) as row:
-        check_can_conclude(row)
+    with _changing(study, check_can_conclude) as row:
         _set(row, concluded_at=timezone.now(), extended_by=0)
         note_action(row, EventKind.CONCLUDED, by=by)
         _delete_unneeded_runs(row)
@@ -143,8 +143,7 @@ def cancel_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError, already_ended.
     """
-    with _changing(study) as row:
-        check_can_cancel(row)
+    with _changing(study, check_can_cancel) as row:
         _set(row, stop_request=CANCELLED, paused_at=None)
         note_action(row, EventKind.CANCELLED, by=by)
         cancel_jobs(Run.objects.filter(slot__study=row))
@@ -172,8 +171,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """
     if not 1 <= blocks <= MAX_BLOCKS:
         raise BadRequest(f"blocks must be between 1 and {MAX_BLOCKS}", field="blocks")
-    with _changing(study) as row:
-        check_can_extend(row)
+    with _changing(study, check_can_extend) as row:
         _reopen(
             row,
             blocks=row.blocks + blocks,
@@ -204,8 +202,7 @@ def describe_study(study: Study, **columns: str) -> None:
 
 def archive_study(study: Study) -> None:
     """Take an ended study off the lists; its results still count. Raises TuningError."""
-    with _changing(study) as row:
-        check_can_archive(row)
+    with _changing(study, check_can_archive) as row:
         _set(row, archived_at=Now())
 
 
@@ -219,8 +216,7 @@ def check_can_archive(study: Study) -> None:
 
 def restore_study(study: Study) -> None:
     """Put an archived study back on the lists. Raises TuningError."""
-    with _changing(study) as row:
-        check_can_restore(row)
+    with _changing(study, check_can_restore) as row:
         _set(row, archived_at=None)
 
 
@@ -245,8 +241,7 @@ def start_ablation(study: Study, *, by: str = "") -> None:
     host_retired.
     """
     check_can_start_ablation(study)  # it may build the document, which takes too long for a lock
-    with _changing(study) as row:
-        _check_winner_is_known(row)
+    with _changing(study, _check_winner_is_known) as row:
         _reopen(row, ablates=True, ablation_without_end=True, extended_by=0)
         note_action(row, EventKind.ABLATED, by=by)
 

@@ -59,41 +59,16 @@ class CurrentJob:
         return current_throughput([LiveSecond(*second) for second in self.live])
 
 
-@dataclass(frozen=True)
-class LiveRun:
-    """The run that is driven now; `seconds` are those of its last minute, oldest first."""
-
-    run: int
-    candidate: str
-    warmup_s: int
-    measure_s: int
-    unit: str
-    seconds: list[LiveSecond]
-
-    @property
-    def throughput(self) -> float | None:
-        """Transactions per minute, by the newest seconds."""
-        return current_throughput(self.seconds)
-
-    @property
-    def newest(self) -> LiveSecond:
-        return self.seconds[-1]
-
-
 _IN_USE = Host.objects.filter(retired_at=None).order_by()
 #: Jobs by the id of their host.
 Jobs = dict[int, CurrentJob]
 
 
-def live_run(study_id: int) -> LiveRun | None:
+def live_run(study_id: int) -> Run | None:
     """Return the study's run that is driven now; None while nothing is driven."""
     driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
-    for run in driven.select_related("slot__candidate", "workload"):
-        if run.live:
-            load, seconds = run.workload, [LiveSecond(*second) for second in run.live]
-            name = run.slot.candidate.name
-            return LiveRun(run.pk, name, load.warmup_s, load.measure_s, load.unit, seconds)
-    return None
+    related = driven.select_related("slot__candidate", "workload")
+    return next((run for run in related if run.live), None)
 
 
 def current_throughput(seconds: list[LiveSecond]) -> float | None:

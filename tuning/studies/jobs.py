@@ -5,8 +5,6 @@ A new kind is a module of its own and a line in KINDS.
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -69,10 +67,9 @@ def _references(slot: Slot) -> list[Reference]:
         candidate__is_baseline=True,
         run__state=RunState.OK,
     )
-    runs = measured.order_by("-block").values_list("block", "run_id", "run__throughput")
-    for _, block in groupby(runs, key=itemgetter(0)):
-        references = [_reference(run, throughput) for _, run, throughput in block]
-        if usable := [reference for reference in references if reference is not None]:
+    for block in measured.order_by("-block").values_list("block", flat=True).distinct():
+        there = measured.filter(block=block).values_list("run_id", "run__throughput")
+        if usable := [one for run in there if (one := _reference(*run)) is not None]:
             return usable
     return []
 

@@ -22,6 +22,7 @@ from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action, note_retry
 from tuning.studies.revision import bump
+from tuning.studies.rows import queued_run
 from tuning.studies.waiting import has_load_host_away, pause_columns
 
 # The columns of a study by which it gets its turn; the host's inventory is long.
@@ -203,17 +204,9 @@ def _retry(slot: Slot) -> None:
         bump([slot.study_id])
         if not ours.update(claimed_by=""):
             return
-        slot.run = Run.objects.create(
-            host=old.host,
-            device=old.device,
-            server=old.server,
-            workload=old.workload,
-            config=old.config,
-            seed=old.seed,
-            logs_with_data=old.logs_with_data,
-            binary_log=old.binary_log,
-            applied=old.applied,
-            retry_of=old,
+        slot.run = queued_run(
+            slot.study, slot.candidate, old.device, old.workload, old.seed, retry_of=old
         )
+        slot.run.save()
         slot.save(update_fields=["run"])
         note_retry(slot)

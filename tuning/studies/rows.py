@@ -78,6 +78,29 @@ def last_order(study: Study) -> int:
     return study.slots.aggregate(last=Max("order"))["last"] or 0
 
 
+def queued_run(
+    study: Study,
+    candidate: Candidate,
+    device: Device,
+    workload: Workload,
+    seed: int,
+    retry_of: Run | None = None,
+) -> Run:
+    """Return a run of the candidate, which is not stored yet."""
+    return Run(
+        host=study.host,
+        device=device,
+        server=candidate.measured_on,
+        workload=workload,
+        config=candidate.config,
+        seed=seed,
+        logs_with_data=candidate.logs_with_data,
+        binary_log=study.binary_log,
+        applied=study.applied,
+        retry_of=retry_of,
+    )
+
+
 def add_slots(
     study: Study,
     device: Device,
@@ -104,16 +127,8 @@ def add_slots(
             purpose=SlotPurpose(planned.purpose.value),
             replicate=planned.replicate,
             order=order,
-            run=Run(
-                host=study.host,
-                device=device,
-                server=candidate.measured_on,
-                workload=_lasting(workload, planned.measure_s),
-                config=candidate.config,
-                seed=study.seed + order,
-                logs_with_data=candidate.logs_with_data,
-                binary_log=study.binary_log,
-                applied=study.applied,
+            run=queued_run(
+                study, candidate, device, _lasting(workload, planned.measure_s), study.seed + order
             ),
         )
         for order, planned in enumerate(missing, start=last_order(study) + 1)

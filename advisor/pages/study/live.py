@@ -9,9 +9,10 @@ from django.db.models.functions import Now
 from django.shortcuts import get_object_or_404
 
 from advisor.charts.live import live_curves
-from benchmarks.models import Host
+from benchmarks.models import Host, Run
+from benchmarks.telemetry.live import LiveSecond
 from tuning.models import EventKind, Study
-from tuning.studies.current_jobs import LiveRun
+from tuning.studies.current_jobs import current_throughput
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.revision import with_steps
 from tuning.studies.scheduler import is_under_way
@@ -60,9 +61,17 @@ def live_context(study: Study, mark: str) -> dict[str, Any]:
     }
 
 
-def now_context(now: LiveRun | None) -> dict[str, Any]:
-    """Return the run that is driven now."""
-    return {"now": now, "curves": live_curves(now.seconds) if now else []}
+def now_context(now: Run | None) -> dict[str, Any]:
+    """Return the run that is driven now, with the seconds of its last minute, oldest first."""
+    if now is None:
+        return {"now": None}
+    seconds = [LiveSecond(*second) for second in now.live or ()]
+    return {
+        "now": now,
+        "newest": seconds[-1],
+        "throughput": current_throughput(seconds),
+        "curves": live_curves(seconds),
+    }
 
 
 def _took_s(study: Study) -> float | None:
