@@ -78,7 +78,7 @@ def test_a_line_opens_to_its_difference_from_the_baseline(
     admin_client: Client, study: Study
 ) -> None:
     text = table(admin_client, study)
-    differences = re.findall(r"(\d+) differences? from baseline", text)
+    differences = re.findall(r"(\d+) lines? differs? from the baseline", text)
     others = [one for one in study.candidates.all() if not one.is_baseline]
     assert sorted(map(int, differences)) == sorted(len(one.config.knobs) for one in others)
     assert re.search(r"<code>innodb_io_capacity</code>\s*<span[^>]*>not set</span>", text)
