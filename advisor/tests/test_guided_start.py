@@ -79,11 +79,14 @@ def test_a_wrong_field_keeps_start_off(admin_client: Client) -> None:
     for fields, is_on in (
         ({"template": "search", "search_pinned": "innodb_io_capacty=200"}, False),
         ({"template": "quick", "warehouses": "-1"}, False),
+        ({"config_name": "mine", "config_text": "[mysqld]\nno_such_line = 1\n"}, False),
         ({"template": "quick"}, True),
     ):
         text = preview(admin_client, **fields)
         assert (f'{start} hx-swap-oob="true">Start study' in text) == is_on, fields
         assert (f'{start} hx-swap-oob="true" disabled>' in text) != is_on, fields
+    refused = preview(admin_client, config_name="mine", config_text="[mysqld]\nno_such_line = 1\n")
+    assert "mine, line 2: no_such_line: " in refused
 
 
 @pytest.mark.parametrize(

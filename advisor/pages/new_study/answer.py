@@ -135,6 +135,10 @@ def _try(do: Callable[[NewStudyForm, Answer], None], form: NewStudyForm, answer:
 
 def _preview(form: NewStudyForm, answer: Answer) -> None:
     plans = plans_of(form.study_request(answer.configs))
+    checked = [check_in_plan(plans[0], config.name, config.data) for config in answer.configs]
+    answer.problems = [problem for one in checked for problem in one.report.problems]
+    if answer.problems:
+        return
     if form.searches:
         search_of(plans[0])  # refuses variables that it cannot search
     answer.previews = [preview_of(plan) for plan in plans]
