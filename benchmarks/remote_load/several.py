@@ -79,8 +79,10 @@ class SeveralProcesses:
                 )
                 for number, part in enumerate(parts)
             ]
-            ended = wait(drivers, return_when=FIRST_EXCEPTION).done
-            give_up.set()
+            try:
+                ended = wait(drivers, return_when=FIRST_EXCEPTION).done
+            finally:  # also for SystemExit of a worker that is stopped
+                give_up.set()
         for driver in ended:
             driver.result()
         return _merged([driver.result() for driver in drivers], load.measure_s)

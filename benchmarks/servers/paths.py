@@ -43,7 +43,9 @@ def make_run_dir(paths: InstancePaths) -> None:
     delete(paths.own_dir)
     delete(paths.rows_dir)
     paths.rows_dir.mkdir()
-    paths.rows_dir.chmod(0o755)  # whatever our umask is
+    if (user := server_user()) is not None:
+        os.chown(paths.rows_dir, -1, user.gid)
+    paths.rows_dir.chmod(0o750)  # MySQL warns of a folder that all may enter
     paths.own_dir.mkdir(mode=0o700)
     paths.tmp_dir.mkdir(mode=0o700)
     give(paths.own_dir)

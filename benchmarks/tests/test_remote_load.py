@@ -383,6 +383,19 @@ def test_a_process_that_fails_ends_the_others(tmp_path: Path) -> None:
         _several(OneFails(second_s=60), 2, tmp_path)
 
 
+def test_a_worker_that_is_terminated_ends_the_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(several, "wait", terminated)
+    began = time.monotonic()
+    with pytest.raises(SystemExit):
+        _several(FakeDriver(second_s=3), 2, tmp_path)
+    assert time.monotonic() - began < 3
+
+
 def test_processes_that_begin_far_apart_do_not_measure_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

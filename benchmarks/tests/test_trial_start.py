@@ -72,6 +72,7 @@ def test_what_the_server_runs_with_and_warns_of_is_read_back(attempt: Try) -> No
     assert "innodb_io_capacity" in found.log_tail
     assert "TLS" not in found.log_tail
     assert "pid-file" not in found.log_tail
+    assert "secure-file-priv" not in found.log_tail
 
 
 @pytest.mark.server
