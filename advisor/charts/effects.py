@@ -113,7 +113,7 @@ def findings_figure(document: StudyDocument) -> Figure | None:
 
     The range in which a claim holds is green. Claims have the numbers that the page shows.
     """
-    claims = {claim.number: claim for claim in document.claims}
+    claimed_of = {at: one.ratio for at, one in enumerate(document.claims, 1)}
     found = [(one, one.estimate) for one in document.findings if one.estimate is not None]
     if not found:
         return None
@@ -128,7 +128,8 @@ def findings_figure(document: StudyDocument) -> Figure | None:
         )
         for at, (one, estimate) in enumerate(found)
     ]
-    claimed = [(claims[one.claim].claimed_low, claims[one.claim].claimed_high) for one, _ in found]
+    ratios = [claimed_of[one.claim] for one, _ in found]
+    claimed = [(ratio.above, ratio.below) for ratio in ratios]
     ends = [percent_of(end) for pair in claimed for end in pair if end is not None]
     low, high = _range(rows, ends)
     figure = Figure()

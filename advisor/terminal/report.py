@@ -87,9 +87,11 @@ def _print_findings(document: StudyDocument, console: Console) -> None:
         return
     so_far = "" if findings.is_final else ", so far"
     console.print(f"The source's claims, checked here{so_far}", style="italic")
-    for one in findings.claims:
-        console.print(_indented(f"{one.claim.number}. {one.claim.says}", 0))
-        console.print(_indented(one.claim.published_text, 3), style="dim")
+    for number, one in enumerate(findings.claims, 1):
+        claim = one.claim
+        published = f": {claim.published}" if claim.published else ""
+        console.print(_indented(f"{number}. {claim.says}", 0))
+        console.print(_indented(f"{claim.source}{published}", 3), style="dim")
         for view in one.findings:
             place = f"{view.place}: " if view.place else ""
             console.print(_indented(f"{place}{view.finding.sentence}", 3))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from benchmarks.counted import counted
 from benchmarks.storage.kinds import DeviceKind
-from tuning.results.document import Claim, DeviceFacts, StudyDocument
+from tuning.results.document import DeviceFacts, StudyDocument
 from tuning.study_templates.evaluation import Finding, FindingKind
+from tuning.study_templates.loader import Claim
 
 TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}
 
@@ -79,17 +80,17 @@ def source_findings(document: StudyDocument) -> SourceFindings | None:
             [
                 PlacedFinding(one, place_text(one, document), is_final)
                 for one in document.findings
-                if one.claim == claim.number
+                if one.claim == number
             ],
         )
-        for claim in document.claims
+        for number, claim in enumerate(document.claims, 1)
     ]
     return SourceFindings(document.repeats, claims, is_final, _unknown(document))
 
 
 def _unknown(document: StudyDocument) -> list[DeviceFacts]:
     """The kind of a virtual disk cannot be detected, but the user may know it."""
-    if not any(claim.device_kinds for claim in document.claims):
+    if not any(claim.devices for claim in document.claims):
         return []
     there = {board.device_id: document.device[board.device_id] for board in document.boards}
     return [

@@ -54,16 +54,7 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
         gate=gate_document(rows) if study.gate is not None else None,
         quality=quality_of(rows.runs),
         repeats=template.repeats if template else "",
-        claims=tuple(
-            doc.Claim.copied_from(
-                one,
-                number=number,
-                device_kinds=tuple(map(str, one.devices)),
-                claimed_low=one.ratio.above,
-                claimed_high=one.ratio.below,
-            )
-            for number, one in enumerate(template.claims if template else (), 1)
-        ),
+        claims=template.claims if template else (),
         findings=tuple(findings_of(rows, boards)),
         can_be_ablated=_can_be_ablated(rows, ablations),
     )

@@ -22,9 +22,10 @@ from tuning.statistics.estimate import Estimate
 from tuning.statistics.verdict import Drift
 from tuning.strategy.search.importance import Importance
 from tuning.study_templates.evaluation import Finding
+from tuning.study_templates.loader import Claim
 
 #: Rises with every change of the classes below, and of what is computed for them.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def finite(value: float | None) -> float | None:
@@ -648,27 +649,6 @@ class Search(Part):
     def has_figures(self) -> bool:
         """Return whether any config can be compared with the baseline."""
         return any(one.ratio is not None for one in self.runs)
-
-
-class Claim(Part):
-    """A claim of the source; number: from 1.
-
-    claimed_low, claimed_high: the claimed range of the ratio; None: no bound.
-    """
-
-    number: int
-    says: str
-    source: str
-    published: str
-    device_kinds: tuple[str, ...]
-    claimed_low: float | None
-    claimed_high: float | None
-
-    @property
-    def published_text(self) -> str:
-        """The source's own figures with their place."""
-        figures = f": {self.published}" if self.published else ""
-        return f"{self.source}{figures}"
 
 
 class Quality(Part):
