@@ -57,7 +57,7 @@ LAST_NAMES: Final = [a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in 
 _NAME_CELLS = np.array(LAST_NAMES, dtype="S15").view(np.uint8).reshape(1000, 15)
 
 
-def item(_: int = 0) -> Bytes:
+def item() -> Bytes:
     """Make the items, which all warehouses share."""
     rng, rows = _stream("item", 0), ITEMS
     return join(
