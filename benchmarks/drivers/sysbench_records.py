@@ -59,7 +59,7 @@ class RecordCounter:
                 np.bincount(kind[failed], minlength=len(self._names)),
             ]
             counted = records[(kind == 0) & ~failed]
-            # What ended a little after the last planned second belongs to it.
+            # A transaction that ended a little after the last planned second belongs to it.
             second = (counted["ended"] - self.begin).astype(int).clip(max=self._measure_s - 1)
             self.times.add(counted["ms"], second)
 

@@ -29,7 +29,7 @@ from benchmarks.ownership import give
 _LIMITS = ("-0", "5000", "-1", "5000", "-2", "5000", "-3", "80000", "-4", "20000")
 NOT_ENCRYPTED = "tpcc_start cannot be asked to use TLS: use sysbench"
 _RESPONSE_TIMES = "response-times.txt"
-#: By how much wall time may exceed the measured seconds before it is used instead of them.
+#: Seconds by which wall time may exceed the measured seconds before it is used instead of them.
 _LATE_TICK_S = 0.5
 
 

@@ -142,7 +142,7 @@ class Job(Repeated, Generic[RowT]):
         """Return the ending as it is stored, with its time if it is final."""
         values: Values = _without_nul(ending)
         if is_final(ending) and self.row.heartbeat_at is not None:
-            # By the database's clock, like all times of the row, even if our clock was set.
+            # The database's clock, as for all times of the row: ours may have been set meanwhile.
             passed = timedelta(seconds=time.monotonic() - self._began)
             values["finished_at"] = self.row.heartbeat_at + passed
         return Unstored(self._kind, self.row.pk, self.row.claimed_by, values)

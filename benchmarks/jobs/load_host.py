@@ -120,7 +120,7 @@ class RemoteLoad:
 
     @property
     def hello(self) -> Hello:
-        """What the load host said of itself, once `wait_for_hello` has returned."""
+        """Return how the load host introduced itself, once `wait_for_hello` has returned."""
         return Hello.model_validate((self._row or {})["hello"])
 
     def wait_for_hello(self, should_stop: Callable[[], bool]) -> None:

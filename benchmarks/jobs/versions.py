@@ -115,8 +115,8 @@ def _git(*arguments: str) -> str:
     git = shutil.which("git")
     if git is None:
         return ""
-    # Whoever runs the code of a checkout trusts it, as its worker does that is root; it only reads
-    # there: an index that root wrote may be closed to the checkout's owner.
+    # safe.directory: a worker that is root runs the code of this checkout, so it trusts its owner.
+    # No locks: an index that root wrote may be closed to the owner.
     options = "--no-optional-locks", "-c", f"safe.directory={settings.BASE_DIR}"
     try:
         done = subprocess.run(

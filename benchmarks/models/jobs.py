@@ -101,8 +101,10 @@ class Inspection(QueuedJob):
 class Probe(QueuedJob):
     """One measurement of a device with fio.
 
-    seconds: planned duration. fraction: progress, 0 to 1. result:
-    `benchmarks.probe.result.ProbeResult`, of which the figures above are.
+    seconds: planned duration. fraction: progress, 0 to 1. commit_p50_us, commit_p99_us: time of a
+        flush, in microseconds. io_capacity_low, io_capacity_high: bounds of the suggested
+        innodb_io_capacity, in pages per second. result: all of it,
+        `benchmarks.probe.result.ProbeResult`.
     """
 
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")

@@ -22,7 +22,8 @@ _SIZES = (*_WORK, "driver", "connections", "warmup_s", "measure_s")
 class Workload(models.Model):
     """The load on the server, and for how long.
 
-    warehouses: of TPC-C, else 0. tables, table_size: of sysbench's scripts and in rows, else 0.
+    warehouses: the size of TPC-C, else 0. tables, table_size (rows of each): the size of
+        sysbench's scripts, else 0. warmup_s, measure_s: seconds.
     load_host: where the driver runs; null: beside the server.
     """
 
@@ -117,7 +118,7 @@ class RunState(models.TextChoices):
 
 
 ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
-# Of runs that are not finished, or never were.
+# States of runs that are not finished, or never were.
 UNDONE_RUN_STATES = (*ACTIVE_RUN_STATES, RunState.CANCELLED)
 
 
@@ -140,7 +141,7 @@ class BinaryLog(models.TextChoices):
 
 
 class MeasuredRow(models.Model):
-    """What runs and crash tests have in common: a config on a device with a workload.
+    """The common part of runs and crash tests: a config on a device with a workload.
 
     logs_with_data: keeps the redo log with the data although there is a log_dir. applied: options
     that every run of its study sets.
@@ -193,7 +194,9 @@ class Run(MeasuredRow, JobRow, UsageColumns):
         while it is driven, `benchmarks.telemetry.live.LiveSecond`.
     reason: one line on why it failed. variables: read back after the start. step_seconds: wall
         time of each step.
-    throughput_at_most: upper bound of a run that was cut short, instead of throughput.
+    throughput: transactions that count, per minute. throughput_at_most: its upper bound for a run
+        that was cut short. server_path_length, host_path_length: CPU cycles per transaction. All
+        figures are defined in `benchmarks.measurement.result.Metrics`.
     latency: `benchmarks.drivers.response_times.LatencyHistogram`. redo_mb_s: redo log that the
         server wrote, in 10^6 bytes per second.
     disturbances: why it is void, [{kind, value, limit, unit, text}]. conditions: other load during
@@ -359,7 +362,8 @@ class LoadJob(QueuedJob):
 class Sample(UsageColumns):
     """One second of a run's telemetry. Seconds before 0 are warm-up.
 
-    commits: as counted by the server. p95_ms: of the transactions that ended in this second.
+    completed, commits: transactions that ended in this second, counted by the driver and by the
+        server. p95_ms: response time of those that the driver counted.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")

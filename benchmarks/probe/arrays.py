@@ -14,10 +14,10 @@ from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 
-#: By level, in md's words: the least number of disks, and how many times one disk's performance
-#: an array of n disks has in reads and in writes. md builds RAID 10 from two disks on; the paper's
-#: "stripe of mirrors" has four. A write smaller than a stripe reads data and parity and writes
-#: both: 4 requests on RAID 5, 6 on RAID 6.
+#: For each level, in md's words: the least number of disks, and how many times one disk's
+#: performance an array of n disks has in reads and in writes. md builds RAID 10 from two
+#: disks on; the paper's "stripe of mirrors" has four. A write smaller than a stripe reads data and
+#: parity and writes both: 4 requests on RAID 5, 6 on RAID 6.
 _FORMULAS: dict[str, tuple[int, Callable[[int], float], Callable[[int], float]]] = {
     "raid0": (2, lambda n: n, lambda n: n),  # beside Figure 1
     "raid1": (2, lambda n: n, lambda _: 1),  # Figure 2

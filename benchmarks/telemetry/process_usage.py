@@ -83,7 +83,7 @@ class ProcessCounter:
     def __init__(self, *roots: int, period_s: float = _PERIOD_S) -> None:
         self._roots = frozenset(roots or {os.getpid()})
         self._period_s = period_s
-        # By pid and start time: a pid alone may be given out again.
+        # The key is pid and start time: a pid alone may be given out again.
         self._known: dict[tuple[int, float], _Process] = {}
         self._times: list[float] = []
         self._ended = threading.Event()
