@@ -7,6 +7,7 @@ are used by descriptors, opened without following a link.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import pwd
@@ -14,6 +15,7 @@ import secrets
 import shlex
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -24,6 +26,8 @@ from benchmarks.processes.users import server_user, tool
 _MAX_LINKS = 40  # as in Linux
 #: Servers need three levels of folders; one descriptor is open for each.
 _MAX_DEPTH = 32
+#: Seconds in which the kernel may still let go of the files of a process that has ended.
+_LAST_WRITES_S = 5.0
 
 
 def trusted_path(path: Path) -> Path:
@@ -117,7 +121,8 @@ def take_back(path: Path, uid: int) -> None:
     """Make the tree of the user `uid` ours alone: folders get mode 0700, files 0600.
 
     The parent must be ours. Raises LoadFailed for what is neither a folder nor a plain file of
-    that user under one name: links of both kinds, pipes, sockets, devices, foreign files.
+    that user under one name (links of both kinds, pipes, sockets, devices, foreign files), and for
+    a file that a process can still write to.
     """
     _take_back(path, None, uid, str(path), 0)
 
@@ -138,8 +143,26 @@ def _take_back(name: str | Path, parent: int | None, uid: int, shown: str, depth
                 return
             os.fchown(file, os.geteuid(), -1)
             os.fchmod(file, 0o600)
+            deadline = time.monotonic() + _LAST_WRITES_S
+            while _has_writer(file):
+                if time.monotonic() > deadline:
+                    raise LoadFailed(f"the server left {shown}, which is still open for writing")
+                time.sleep(0.05)
     except OSError as error:
         raise LoadFailed(f"{odd}: {error.strerror}") from error
+
+
+def _has_writer(file: int) -> bool:
+    """Whether a process can write to a file that is open to read; False where none can tell.
+
+    The kernel grants a lease for reading only while nobody has the file open for writing.
+    """
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False
 
 
 def _seize(directory: int) -> None:

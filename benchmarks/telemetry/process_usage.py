@@ -23,7 +23,7 @@ _FEW_HIDDEN = 0.05
 # share of one CPU's time.
 _PERIOD_S = 5.0
 _MAX_OF_A_CPU = 0.005
-_COUNTERS = ("name", "ppid", "create_time", "cpu_times", "io_counters")
+_COUNTERS = ("name", "ppid", "cpu_times", "io_counters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class ProcessCounter:
     def __init__(self, *roots: int, period_s: float = _PERIOD_S) -> None:
         self._roots = frozenset(roots or {os.getpid()})
         self._period_s = period_s
-        # The key is pid and start time: a pid alone may be given out again.
-        self._known: dict[tuple[int, float], _Process] = {}
+        # psutil compares pid and start since boot: pids are given out again, and clocks are set.
+        self._known: dict[psutil.Process, _Process] = {}
         self._times: list[float] = []
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -112,7 +112,8 @@ class ProcessCounter:
         seen: dict[int, dict[str, Any]] = {}
         for pid in psutil.pids():
             with contextlib.suppress(psutil.NoSuchProcess):
-                seen[pid] = psutil.Process(pid).as_dict(_COUNTERS)
+                process = psutil.Process(pid)
+                seen[pid] = {"process": process, **process.as_dict(_COUNTERS)}
         for pid, facts in seen.items():
             self._note(pid, facts, seen)
 
@@ -156,14 +157,13 @@ class ProcessCounter:
         cpu, io = facts["cpu_times"], facts["io_counters"]
         moved = (io.read_bytes, io.write_bytes) if io else (0, 0)
         use = _Use(cpu.user + cpu.system, *moved)
-        key = (pid, facts["create_time"])
-        known = self._known.get(key)
+        known = self._known.get(facts["process"])
         if known is None:
             kernel = 2 in (pid, facts["ppid"]) and seen.get(2, {}).get("name") == "kthreadd"
             # All usage of a process that was born since the first count counts.
             first = use if len(self._times) == 1 else _Use()
             known = _Process("", kernel, self._is_ours(pid, seen), first, use, hidden=io is None)
-            self._known[key] = known
+            self._known[facts["process"]] = known
         # The name changes when a program is executed in place of another.
         known.name, known.last = facts["name"], use
 

@@ -183,6 +183,20 @@ class TestHandingOver:
             before.st_mtime,
         )
 
+    def test_a_file_that_is_still_written_to_is_not_taken_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ownership, "_LAST_WRITES_S", 0.1, raising=False)
+        data = tmp_path / "data"
+        data.mkdir()
+        (data / "ibdata1").write_bytes(b"x")
+        with (
+            (data / "ibdata1").open("r+b"),
+            pytest.raises(LoadFailed, match="ibdata1, which is still open for writing"),
+        ):
+            take_back(data, ME)
+        take_back(data, ME)
+
     @as_root
     def test_there_and_back(
         self, tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch

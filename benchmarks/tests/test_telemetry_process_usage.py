@@ -109,6 +109,13 @@ def test_one_that_ended_keeps_what_it_had_used_and_its_pid_may_come_again(
     assert (names["tar"], names["gzip"]) == pytest.approx((2.0, 0.5))
 
 
+def test_a_clock_that_is_set_makes_no_process_a_newcomer(
+    processes: Processes, counter: ProcessCounter
+) -> None:
+    (processes.root / "stat").write_text("btime 1700000001\n")
+    assert {program.cpu_s for program in found(counter).foreign} == {0}
+
+
 def test_a_server_that_is_no_child_of_ours_is_ours_by_its_pid(processes: Processes) -> None:
     processes.put(SERVER, "mysqld", 10.0, parent=1)
     counter = ProcessCounter(WORKER, SERVER)
