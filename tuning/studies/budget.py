@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import floor
 from statistics import median
 
 from benchmarks.models import Device, RunState, Workload
@@ -48,11 +47,6 @@ class Place:
         return self.device.pk, self.workload.pk
 
     @property
-    def planned_s(self) -> float:
-        """Seconds of warm-up and measuring."""
-        return float(self.workload.warmup_s + self.workload.measure_s)
-
-    @property
     def expected_s(self) -> float:
         """Seconds of a run, before a similar one has been measured."""
         return expected_run_s(self.workload)
@@ -86,8 +80,9 @@ class StudyBudget:
         self.rows, self.study, self.slots = rows, rows.study, rows.slots
         self.places = [PlaceBudget(self, place) for place in _places(rows)]
 
-    def at(self, place: Place) -> PlaceBudget:
-        return self.places[place.number]
+    def at(self, key: tuple[int, int]) -> PlaceBudget:
+        """Return the budget of one place, by `Place.key`."""
+        return next(one for one in self.places if one.place.key == key)
 
     @cached_property
     def runs(self) -> int:
@@ -212,7 +207,8 @@ class PlaceBudget:
         """Wall time of a run: the median of the successful ones, else an assumption."""
         ok = [slot for slot in self.slots if slot.state == RunState.OK]
         seen = [s.run.wall_s - self._longer_s(s) for s in ok if s.run.wall_s is not None]
-        return max(median(seen), self.place.planned_s) if seen else self.place.expected_s
+        load = self.place.workload
+        return max(median(seen), load.warmup_s + load.measure_s) if seen else self.place.expected_s
 
     @property
     def longer_s(self) -> float:
@@ -311,7 +307,9 @@ class PlaceBudget:
             more += self._blocks_ahead
         is_reducing = bool(self.since) and self.since[-1].purpose == SlotPurpose.REDUCED
         if self.study.ablates and not is_past and not is_reducing:
-            more = _with_ablation(self.ablation, more)
+            ablation = self.ablation  # it spends the minutes left, as those before it do
+            both = replace(ablation, runs_left=more + (ablation.runs_left or 0))
+            more = max(more, both.runs or 0)
         return queued + more
 
     @cached_property
@@ -401,11 +399,3 @@ def _blocks(slots: Sequence[SlotRow], purpose: SlotPurpose = SlotPurpose.BLOCK) 
 def _trials_s(made: Iterable[Candidate]) -> float:
     checks = (check for one in made for check in one.checks if check["stage"] == Stage.SERVER)
     return sum(max(check["seconds"] or 0.0, TRIAL_S) for check in checks)
-
-
-def _with_ablation(budget: Budget, others: int) -> int:
-    """Return runs at most, if `others` come before; they spend the minutes left, too."""
-    most = others + (budget.runs_left or 0)
-    if budget.seconds_left is None or not budget.run_s:
-        return most
-    return max(others, min(most, floor(budget.seconds_left / budget.run_s)))

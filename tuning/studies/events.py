@@ -26,6 +26,12 @@ _ENDINGS = {
     RunState.LOST: EventKind.LOST,
     RunState.CANCELLED: EventKind.STOPPED,
 }
+_OF_CRASH_TESTS = {
+    JobState.RUNNING: EventKind.CRASH_TEST,
+    JobState.OK: EventKind.CRASH_TEST,
+    JobState.CANCELLED: EventKind.CRASH_TEST,
+    JobState.LOST: EventKind.LOST,
+}
 
 
 def note(
@@ -118,16 +124,14 @@ def note_crash_test(test_id: int) -> None:
     if slot is None:
         return
     test, name = CrashTest.objects.get(pk=test_id), slot.candidate.name
+    kind = _OF_CRASH_TESTS.get(JobState(test.state), EventKind.FAILED)
+    text = f"Crash recovery of {name}"
     if test.state == JobState.RUNNING:
-        kind, text = EventKind.CRASH_TEST, f"Crash recovery of {name} began"
+        text += " began"
     else:
         label = str(JobState(test.state).label)
-        why = f": {test.reason}" if test.reason else ""
-        is_ok = test.state == JobState.OK
-        text = f"Crash recovery of {name}: {label if is_ok else label.lower()}{why}"
-        kind = EventKind.LOST if test.state == JobState.LOST else EventKind.FAILED
-        if is_ok or test.state == JobState.CANCELLED:
-            kind = EventKind.CRASH_TEST
+        text += f": {label if test.state == JobState.OK else label.lower()}"
+        text += f": {test.reason}" if test.reason else ""
     note(slot.study_id, kind, text, candidate=name)
 
 

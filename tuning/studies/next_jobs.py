@@ -181,10 +181,8 @@ def _has_time(study: Study, slot: Slot) -> bool:
     """Whether a study with an end has the time to measure the slot once more."""
     if not study.has_end:
         return True
-    budget = StudyBudget(StudyRows(study))
-    where = slot.device_id, slot.workload_id
-    (there,) = (one for one in budget.places if one.place.key == where)
-    return there.may_measure_again(slot.purpose)
+    budget = StudyBudget(StudyRows(study)).at((slot.device_id, slot.workload_id))
+    return budget.may_measure_again(slot.purpose)
 
 
 def _pause(study: Study, reason: str) -> None:

@@ -125,7 +125,7 @@ def _seconds_since(since: datetime | None) -> float:
 def _measuring(
     study: Study, current: SlotRow, budget: StudyBudget, counted: StudyProgress
 ) -> StudyProgress:
-    (here,) = (one for one in budget.places if one.place.key == current.place)
+    here = budget.at(current.place)
     place = here.place
     most_s = place.expected_s + current.run.measure_s - place.workload.measure_s
     spent_s = min(_seconds_since(current.run.started_at), most_s)

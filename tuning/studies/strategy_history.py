@@ -24,7 +24,7 @@ def history_of(study: Study, place: Place) -> History:
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = [one for one in boards_of(result) if (one.device.pk, one.workload.pk) == place.key]
     found: dict[str, Board] = {board.durability: board for board in there}
-    budget = StudyBudget(result).at(place)
+    budget = StudyBudget(result).at(place.key)
     slots = budget.slots
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))

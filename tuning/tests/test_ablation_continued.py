@@ -141,7 +141,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
         Study.objects.filter(pk=study.pk).update(minutes=minutes)
         study.refresh_from_db()
         (place,) = places(study)
-        budget = StudyBudget(StudyRows(study)).at(place).ablation
+        budget = StudyBudget(StudyRows(study)).at(place.key).ablation
         if (budget.runs or 0) >= 15:
             break
     assert (budget.runs or 0) < 24, "three blocks of one part, and five rounds"

@@ -200,7 +200,7 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         run = slots[at].run.model_copy(update={"state": state})
         slots[at] = slots[at]._replace(run=run)
-        found = StudyBudget(rows).at(places(study)[0]).blocks
+        found = StudyBudget(rows).at(places(study)[0].key).blocks
         assert found.seconds_left is not None
         return found.seconds_left
 

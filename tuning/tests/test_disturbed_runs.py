@@ -373,14 +373,14 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
 
     def spent() -> tuple[float, float]:
         forecast = StudyBudget(StudyRows(study))
-        apart = forecast.at(place).ablation.seconds_left
-        blocks = forecast.at(place).blocks.seconds_left
+        apart = forecast.at(place.key).ablation.seconds_left
+        blocks = forecast.at(place.key).blocks.seconds_left
         assert apart is not None
         assert blocks is not None
         return apart, blocks
 
     before = spent()
-    run_s = StudyBudget(StudyRows(study)).at(place).blocks.run_s
+    run_s = StudyBudget(StudyRows(study)).at(place.key).blocks.run_s
     assert run_s is not None
     for number in (1, 2):
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).latest("pk")

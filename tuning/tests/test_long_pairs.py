@@ -68,7 +68,7 @@ def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> 
     assert found.confirmation == "withdrawn"
     # What was longer is no part of the place's own run time.
     (place,) = places(study)
-    budget = StudyBudget(StudyRows(study)).at(place).blocks
+    budget = StudyBudget(StudyRows(study)).at(place.key).blocks
     assert budget.run_s is not None
     assert budget.run_s < SETTLES_S
     study = run_to_the_end(started(budget_minutes=90, measure_s=10), owing(EFFECTS))

@@ -550,7 +550,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Search) -> None:
     (place,) = places(study)
 
     def left() -> float:
-        seconds = StudyBudget(StudyRows(study)).at(place).blocks.seconds_left
+        seconds = StudyBudget(StudyRows(study)).at(place.key).blocks.seconds_left
         assert seconds is not None
         return seconds
 

@@ -262,7 +262,7 @@ def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apar
         started(budget_minutes=plain, ablates=True)
     study = started(budget_minutes=ablation, ablates=True)
     (place,) = places(study)
-    runs = StudyBudget(StudyRows(study)).at(place).blocks.runs
+    runs = StudyBudget(StudyRows(study)).at(place.key).blocks.runs
     assert runs is not None
     assert runs // 5 >= 3
 
