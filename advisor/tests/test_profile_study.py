@@ -111,19 +111,35 @@ def test_what_contradicts_the_profile_is_refused_beside_its_field(
     assert not Study.objects.exists()
 
 
-def test_a_file_with_another_pool_than_the_profiled_server_is_refused_beside_it(
-    admin_client: Client,
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("innodb_buffer_pool_size = 6G", "6.44 GB here, and the profile read 8.59 GB"),
+        ("query_cache_size = 64M", "MySQL 9.7.4 does not have it"),
+        ("query_cache_size = 64M  # loose", "MySQL 9.7.4 does not have it"),
+        ("innodb_log_file_size = 1G", "the profile or this file is of another one"),
+    ],
+)
+def test_a_file_that_the_profiled_server_does_not_run_with_is_refused_beside_it(
+    admin_client: Client, text: str, words: str
 ) -> None:
-    row, words = stored(), "6.44 GB here, and the profile read 8.59 GB"
-    mine = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 6G\n")
+    row = stored()
+    mine = ConfigText(name="mine", text=f"[mysqld]\n{text}\n")
     posted = {"template": "your-server", "durability": "D0", "profile": row.pk}
     posted |= {"config_name": "mine", "config_text": mine.text}
-    page = admin_client.post("/studies/new/", posted)
-    assert (page.status_code, words in html.unescape(page.content.decode())) == (400, True)
+    for action, status in (("", 400), ("preview", 200)):
+        page = admin_client.post("/studies/new/", posted | {"action": action})
+        assert (page.status_code, words in html.unescape(page.content.decode())) == (status, True)
+    with pytest.raises(InvalidConfig, match=words):
+        create_study(asked(row, configs=[mine]))
     assert not Study.objects.exists()
     create_study(asked(row, configs=[mine], baseline="my-server"))
-    rounded = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 8190M\n")
-    assert create_study(asked(row, configs=[rounded])).pk
+
+
+def test_lines_that_a_server_rounds_ignores_or_does_not_read_contradict_no_profile() -> None:
+    text = "[mysqld]\ninnodb_buffer_pool_size = 8190M\nloose_query_cache_size = 1M\n"
+    mine = ConfigText(name="mine", text=f"{text}[mysqld-5.7]\nquery_cache_size = 1M\n")
+    assert create_study(asked(stored(), configs=[mine])).pk
 
 
 def test_memory_below_the_pool_of_a_file_is_refused_without_a_profile_too() -> None:

@@ -16,7 +16,7 @@ from tuning.configs.line import Action, Note
 from tuning.configs.rules import Broken, too_large_redo
 from tuning.creation.plan import Plan
 from tuning.creation.preview import check_minutes
-from tuning.creation.real_server import RealServer, check_own_pool
+from tuning.creation.real_server import RealServer, check_own_file
 from tuning.creation.search import PlannedSearch, held_to, plan_search
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.rules import plan_proposals
@@ -111,7 +111,7 @@ def _with_real_server(
 
     planned = list(found)
     if real.own is not None:
-        check_own_pool(next(one for one in found if one.name == real.name), real.profile)
+        check_own_file(next(one for one in found if one.name == real.name), real.profile)
     else:
         source = f"the config that {real.profile.target} runs with"
         planned.append(of_text(real.name, real.cnf, source))

@@ -15,6 +15,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.expected import DEFAULT_CHUNK
+from tuning.configs.line import Fate
 from tuning.configs.parse import scan_cnf, server_group
 from tuning.configs.values import fixed_default
 from tuning.configs.variables import CHUNK, INSTANCES, POOL
@@ -129,13 +130,18 @@ def _unknown(profile: Profile, field: str) -> tuple[str, str]:
     return field, f"the profile does not know the {what}: state it, such as 48G"
 
 
-def check_own_pool(config: PlannedCandidate, profile: Profile) -> None:
-    """Raise InvalidConfig for a file with another buffer pool than the profiled server's."""
-    number = profile.number
+def check_own_file(config: PlannedCandidate, profile: Profile) -> None:
+    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
+    target, number, catalogue = profile.target, profile.number, load_catalogue()
     # Servers round the size up to whole chunks of every instance.
     pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
     problems = []
     for line in config.lines:
+        knob = None if line.fate is Fate.KEPT or line.is_loose else catalogue.get(line.name)
+        # The server would not start with the line.
+        if knob and not (knob.exists_in(target) or knob.facts(target).tolerated):
+            reason = f"{target} does not have it: the profile or this file is of another one"
+            problems.append(Problem(config.name, line.number, line.name, reason))
         size = int(dict(line.became).get(POOL, 0))
         if size and pool and not 0 <= pool - size < unit:
             reason = (

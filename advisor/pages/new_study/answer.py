@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +17,10 @@ from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import SpaceLine, space_lines
 from benchmarks.errors import ExpectedError
 from tuning.creation.config_check import check_in_plan
+from tuning.creation.configs import configs_of
 from tuning.creation.create import create_study
 from tuning.creation.groups import create_group, plans_of
+from tuning.creation.plan import Plan
 from tuning.creation.preview import Preview, preview_of
 from tuning.creation.search import PlannedSearch, search_of
 from tuning.errors import InvalidConfig, Problem
@@ -135,13 +137,24 @@ def _try(do: Callable[[NewStudyForm, Answer], None], form: NewStudyForm, answer:
 
 def _preview(form: NewStudyForm, answer: Answer) -> None:
     plans = plans_of(form.study_request(answer.configs))
-    checked = [check_in_plan(plans[0], config.name, config.data) for config in answer.configs]
-    answer.problems = [problem for one in checked for problem in one.report.problems]
+    answer.problems = _refused_lines(plans[0], answer.configs)
     if answer.problems:
         return
     if form.searches:
         search_of(plans[0])  # refuses variables that it cannot search
     answer.previews = [preview_of(plan) for plan in plans]
+
+
+def _refused_lines(plan: Plan, configs: Sequence[ConfigText]) -> list[Problem]:
+    """Return the lines for which the study would be refused."""
+    if plan.real is None:
+        checked = [check_in_plan(plan, one.name, one.data) for one in configs]
+        return [problem for one in checked for problem in one.report.problems]
+    try:
+        configs_of(plan)
+    except InvalidConfig as error:
+        return list(error.problems)
+    return []
 
 
 def _space(form: NewStudyForm, answer: Answer) -> None:
