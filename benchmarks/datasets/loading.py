@@ -19,6 +19,7 @@ from pymysql.cursors import Cursor
 from benchmarks.datasets.text import Bytes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.failures import ANSWER_S
 from benchmarks.servers.instance import ServerInstance
 
 T = TypeVar("T")
@@ -152,7 +153,8 @@ def run_all(
                 if pending and should_stop():
                     raise cancelled()
         except BaseException:
-            _kill(instance, connections)
+            left = [connections[at] for at, future in enumerate(futures) if not future.done()]
+            _kill(instance, left)
             raise
         return [future.result() for future in futures]
 
@@ -161,10 +163,16 @@ def _kill(instance: ServerInstance, connections: Sequence[Connection[Any]]) -> N
     # A server that has ended has closed the connections, which ends the threads too.
     if not instance.alive():
         return
-    with contextlib.suppress(pymysql.Error), instance.connect() as admin, admin.cursor() as cursor:
-        for connection in connections:
-            number: int = connection.thread_id()  # type: ignore[no-untyped-call]
-            cursor.execute(f"KILL {number}")
+    try:
+        with (
+            instance.connect(connect_timeout=ANSWER_S, read_timeout=ANSWER_S) as admin,
+            admin.cursor() as cursor,
+        ):
+            for connection in connections:
+                number: int = connection.thread_id()  # type: ignore[no-untyped-call]
+                cursor.execute(f"KILL {number}")
+    except pymysql.Error:  # a server that hangs: nothing else ends the threads
+        instance.kill()
 
 
 def execute_each(statements: Sequence[str]) -> Callable[[Connection[Any]], list[Any]]:

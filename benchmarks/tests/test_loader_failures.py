@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 
 from benchmarks.datasets import shared_folders, tpcc, tpcc_rows
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.loading import Batch, Meter, never, send
+from benchmarks.datasets.loading import Batch, Meter, execute_each, never, run_all, send
 from benchmarks.datasets.source import tpcc_source
 from benchmarks.engines import innodb
 from benchmarks.errors import RunFailed
@@ -308,6 +310,22 @@ def test_lost_rows_and_a_dead_server_are_failures(
 
     with pytest.raises(pymysql.Error, match=r"Lost connection|gone away|\(0, "):
         load(kill_it)
+
+
+@pytest.mark.server
+def test_a_load_into_a_server_that_hangs_can_be_cancelled(empty_server: ServerInstance) -> None:
+    def freeze_and_stop() -> bool:
+        os.kill(empty_server.pid, signal.SIGSTOP)
+        return True
+
+    rescue = threading.Timer(20, os.kill, (empty_server.pid, signal.SIGKILL))
+    rescue.start()
+    began = time.monotonic()
+    with pytest.raises(RunFailed) as cancelled:
+        run_all(empty_server, [execute_each(["SELECT SLEEP(60)"])], freeze_and_stop)
+    rescue.cancel()
+    assert cancelled.value.outcome is Outcome.CANCELLED
+    assert time.monotonic() - began < 15
 
 
 def binary(flavour: Flavour, *version: int) -> ServerBinary:
