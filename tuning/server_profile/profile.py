@@ -12,6 +12,7 @@ from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.configs.readback import effective_values, shown_redo_bytes
+from tuning.configs.values import usable
 from tuning.configs.variables import CAPACITY, REDO, has_capacity
 
 _WITH_VALUES = frozenset(Kind) - {Kind.PATH, Kind.STRING, Kind.FLAG}
@@ -94,10 +95,14 @@ class Profile(BaseModel):
 
     @property
     def knobs(self) -> dict[str, str]:
-        """The tuning variables in normalised form, the redo log under the name that counts."""
+        """The tuning variables in normalised form, the redo log under the name that counts.
+
+        Values that the server cannot have, as in a paste that was edited, are unknown.
+        """
         target = self.target
-        names = [one.name for one in load_catalogue().tunable(target) if one.kind in _WITH_VALUES]
-        found = effective_values(names, self.variables, target)
+        knobs = {k.name: k for k in load_catalogue().tunable(target) if k.kind in _WITH_VALUES}
+        shown = effective_values(knobs, self.variables, target)
+        found = {name: usable(knobs[name], text, target) for name, text in shown.items()}
         if has_capacity(target):
             found = {name: value for name, value in found.items() if name not in REDO}
             if self.redo_bytes is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tuning.catalogue.loader import load_catalogue
 from tuning.export.changes import ChangeMode
 from tuning.export.lines import Line
@@ -118,6 +120,15 @@ def test_mariadb_has_no_persistence() -> None:
 def test_the_default_of_mysql_57_is_the_page_cache_too() -> None:
     found = profile(version="5.7.44", innodb_flush_method="", innodb_buffer_pool_size=f"{9 * GIB}")
     assert "profile-direct-io" in [one.name for one in proposals_for(found)]
+
+
+@pytest.mark.parametrize("value", ["abc", "-1", "1.5", "18446744073709551615"])
+@pytest.mark.parametrize("name", ["innodb_io_capacity", "max_connections", "table_open_cache"])
+def test_a_value_that_no_server_has_is_unknown(name: str, value: str) -> None:
+    found = profile(**{name: value})
+    assert name not in own_knobs(found)
+    steps = steps_of(found, [line(name, "2000")])
+    assert [one.before for one in steps if one.name == name] == [None]
 
 
 def test_loads_that_tpc_c_does_not_have_are_listed() -> None:
