@@ -118,7 +118,7 @@ def test_baseline_and_winner_are_killed_after_the_confirmation_and_it_is_said(
         "served again after 2.0 to 2.5 s"
     ) in found.verdict
     document = json.loads(exported(study, "json"))
-    assert "served again after 7.0 to 7.5 s" in document["verdict"]
+    assert "served again after 7.0 to 7.5 s" in document["recommendation"]["sentence"]
     assert "crash recovery times" not in str(document["not_tested"])
 
 

@@ -717,10 +717,9 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Sear
         r"-[0-9.]+ % throughput \(96 % interval .*\) against server-default",
         exported(study),
     )
-    document = json.loads(exported(study, "json"))
-    assert document["source"].startswith("made by the search of this study; why it was tried")
-    assert document["effect"]["metric"] == "p95_ms"
-    assert document["effect"]["objective"]["ratio"] == answer.objective_ratio
+    found = json.loads(exported(study, "json"))["recommendation"]
+    assert found["objective"] == "p95_ms"
+    assert found["objective_effect"]["ratio"] == answer.objective_ratio
 
 
 def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Search) -> None:
