@@ -74,15 +74,17 @@ def folder() -> Path:
 
 
 def unstored_endings() -> list[Unstored]:
-    """Return all endings, no process writing one; a file that cannot be read is set aside."""
+    """Return all endings while no process writes one; a file that is not one is set aside."""
     for draft in folder().glob(f"*{_DRAFT}"):  # of killed processes
         _move(draft, None)
     found = []
     for path in sorted(folder().glob(f"*{_SUFFIX}")):
         try:
             found.append(Unstored(**json.loads(path.read_text())))
-        except (OSError, ValueError, TypeError) as error:
-            logger.error("%s cannot be read: %s", path, error)
+        except OSError as error:
+            logger.error("%s cannot be read now: %s", path, error)
+        except (ValueError, TypeError) as error:
+            logger.error("%s holds no result: %s", path, error)
             _move(path, _SET_ASIDE)
     return found
 

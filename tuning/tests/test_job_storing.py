@@ -357,6 +357,23 @@ def test_what_the_database_does_not_take_ends_the_run_and_is_kept_for_a_look(
     assert json.loads(file.read_text())["ending"]["throughput"] == 7200.0
 
 
+def test_a_result_that_cannot_be_read_for_a_moment_is_stored_later(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = first_run(study)
+    database.is_away(times=1)
+    execute_run(run.pk, measure=measured)
+
+    def refuse(path: Path) -> str:
+        raise OSError(24, "Too many open files", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", refuse)
+        assert unstored_endings() == []
+    sweep_host(study.host_id)
+    assert is_stored(run)
+
+
 def test_results_that_are_not_of_this_database_are_set_aside(study: Study) -> None:
     run = first_run(study)
     execute_run(run.pk, measure=measured)
