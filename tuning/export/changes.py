@@ -175,8 +175,8 @@ def literal(knob: Knob, value: str) -> str:
 def _why_pool_waits(size: int, server: ServerTraits, known: Mapping[str, str]) -> str:
     """Why a running server cannot set a pool of exactly that size, "" if it can."""
     chunk = _known_number(CHUNK, known, server)
-    instances = int(known.get(INSTANCES, "1"))
-    if size % ((DEFAULT_CHUNK if chunk is None else chunk or MIB) * max(1, instances)):
+    instances = _known_number(INSTANCES, known, server) or 1
+    if size % ((DEFAULT_CHUNK if chunk is None else chunk or MIB) * instances):
         return "not a multiple of the running server's chunk size, so it would be rounded"
     limit = load_catalogue().get(_POOL_LIMIT)
     if limit is not None and limit.exists_in(server):
@@ -188,5 +188,5 @@ def _why_pool_waits(size: int, server: ServerTraits, known: Mapping[str, str]) -
 
 def _known_number(name: str, known: Mapping[str, str], server: ServerTraits) -> int | None:
     knob = load_catalogue().get(name)
-    text = known.get(name) or (fixed_default(knob, server) if knob else None)
-    return int(text) if text is not None else None
+    default = fixed_default(knob, server) if knob else None
+    return next((int(one) for one in (known.get(name), default) if one and one.isdigit()), None)

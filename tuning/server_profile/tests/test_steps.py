@@ -131,5 +131,10 @@ def test_a_value_that_no_server_has_is_unknown(name: str, value: str) -> None:
     assert [one.before for one in steps if one.name == name] == [None]
 
 
+@pytest.mark.parametrize("name", ["innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size"])
+def test_the_parts_of_the_pool_may_be_unknown(name: str) -> None:
+    assert POOL in [one.name for one in steps_of(profile(**{name: "abc"}), LINES)]
+
+
 def test_loads_that_tpc_c_does_not_have_are_listed() -> None:
     assert any("Temporary tables on disk: 1 per second" in one for one in untested(profile()))
