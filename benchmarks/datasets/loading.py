@@ -45,7 +45,7 @@ def cancelled() -> RunFailed:
 class Meter:
     """Turns finished parts of planned phases into one fraction.
 
-    `plan` gives each phase, in order, and its seconds, of which only the proportion matters.
+    `plan` gives each phase, in order, and its seconds; only their proportion matters.
     """
 
     def __init__(self, report: ProgressCallback, plan: Mapping[str, float]) -> None:

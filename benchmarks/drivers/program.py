@@ -50,8 +50,8 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 def workplace(work_dir: Path) -> Iterator[Path]:
     """Make a folder in `work_dir`, which is ours; delete it afterwards with all that is in it.
 
-    Write what the program is to find, then `ownership` gives it to the user that servers run as.
-    From then on that user's server could put anything there: read it with `open_result` only.
+    Write the files for the program, then `give` the folder to the user that servers run as. From
+    then on a server of that user could put anything there: read it with `open_result` only.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="driver-", dir=work_dir))

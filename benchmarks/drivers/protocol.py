@@ -170,7 +170,7 @@ class ReportsSeconds(Protocol):
 
 
 class Start:
-    """When drivers may begin: at once, or together with others soon after the last is ready.
+    """Says when drivers may begin: at once, or together soon after the last one is ready.
 
     `at` is the instant of the monotonic clock before which nothing begins; infinite until known.
     sysbench is ready when all of its connections are open. tpcc_start connects by itself as soon
@@ -184,7 +184,7 @@ class Start:
         self.at = float("inf")
 
     def ready(self) -> None:
-        """Nothing but the word to begin is missing. Said once by each driver, from any thread."""
+        """Say that a driver could begin. Each driver says it once, from any thread."""
         with self._lock:
             self._missing -= 1
             if not self._missing:

@@ -1,4 +1,4 @@
-"""From a directory named by a user to the row of the device behind it."""
+"""Finds the device behind a directory that a user names, and its row."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def why_not_known(host: Host) -> str:
 
 
 def known_inventory(host: Host) -> HostInventory | None:
-    """As `inventory_of`; None where that raises NotInspected."""
+    """Return what `inventory_of` returns; None where that raises NotInspected."""
     try:
         return inventory_of(host)
     except NotInspected:

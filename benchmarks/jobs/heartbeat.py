@@ -40,7 +40,7 @@ def quiet() -> Q:
 
 
 def cancel_jobs(rows: QuerySet[Any], reason: str = "cancelled by the user") -> None:
-    """Cancel those of these rows that wait or run; the running ones end within seconds.
+    """Cancel the rows that wait or run; the running ones end within seconds.
 
     The waiting ones first: one that is claimed at the same moment is running at the second step.
     """
@@ -49,7 +49,7 @@ def cancel_jobs(rows: QuerySet[Any], reason: str = "cancelled by the user") -> N
 
 
 def cancel_waiting(rows: QuerySet[Any], reason: str) -> None:
-    """Cancel those of these rows that wait: they never start."""
+    """Cancel the rows that wait: they never start."""
     rows.filter(state=JobState.QUEUED).update(
         state=JobState.CANCELLED, finished_at=Now(), reason=reason
     )

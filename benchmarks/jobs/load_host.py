@@ -96,8 +96,8 @@ class RemoteLoad:
     ) -> DriverResult:
         """See `protocol.Driver`; nothing is written to `work_dir`.
 
-        Each further run (of a crash test) takes the load host anew: one that was told to end takes
-        no second order. Raises also what `take_load_host` raises.
+        Each further run (of a crash test) takes the load host again, because a load takes only one
+        order. Raises also what `take_load_host` raises.
         """
         if self._has_run:
             row, host = self.job.measured, self.job.host

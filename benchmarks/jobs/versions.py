@@ -40,7 +40,7 @@ def code_version() -> str:
 
 
 def write_release() -> None:
-    """Note that the tables are those of this code now."""
+    """Note that this code has brought the tables up to date."""
     Release.objects.update_or_create(
         pk=1, defaults={"version": code_version(), "migrated_at": Now()}
     )

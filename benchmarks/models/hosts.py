@@ -96,7 +96,7 @@ class ListedPath(models.Model):
 
 
 class Device(models.Model):
-    """Where the data is on a host: a directory, optionally one for the redo logs, and limits.
+    """A place for data on a host: a directory, optionally one for the redo logs, and limits.
 
     A row always stands for the same device, and its limits never change. If another disk is found
     behind the directory, the row retires, and the disk gets a row of its own.

@@ -66,8 +66,8 @@ class QueuedJob(JobRow):
 class Inspection(QueuedJob):
     """A host's look at itself, or at one server or device that was typed in.
 
-    What it finds becomes part of the host's inventory. One about datasets deletes that of the name
-    `path`, or without one those that the host's policy lets go.
+    Its findings become part of the host's inventory. One about datasets deletes the dataset called
+    `path`, or without a `path` the datasets that the host's policy lets go.
 
     lists: an administrator named it, so what is found may be used from then on.
     reason_field: the field that the reason is about: server, path. answer: the server or the
@@ -138,5 +138,5 @@ class Probe(QueuedJob):
 
     @property
     def found(self) -> ProbeResult | None:
-        """All that it measured; None unless it succeeded."""
+        """Return all that it measured; None unless it succeeded."""
         return ProbeResult.from_json(self.result) if self.result else None

@@ -278,7 +278,7 @@ class Run(MeasuredRow, JobRow, UsageColumns):
 
     @property
     def options(self) -> dict[str, str]:
-        """The options of its server, with those of the binary log."""
+        """Return the options of its server, binary log included."""
         return super().options | BinaryLog(self.binary_log).options
 
     @property
@@ -287,7 +287,7 @@ class Run(MeasuredRow, JobRow, UsageColumns):
 
     @property
     def owes(self) -> WriteDebt | None:
-        """Its write debt; None for a run that was not measured."""
+        """Return its write debt; None for a run that was not measured."""
         return WriteDebt.from_json(self.write_debt) if self.write_debt else None
 
     @property
@@ -317,7 +317,7 @@ class CrashTest(MeasuredRow, QueuedJob):
 
     @property
     def seconds(self) -> list[float]:
-        """Until the server took connections again, one per kill; empty unless it is OK."""
+        """Return the seconds that each recovery took; empty unless the test is OK."""
         return [kill["seconds"] for kill in self.kills] if self.state == JobState.OK else []
 
 

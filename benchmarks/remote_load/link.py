@@ -1,4 +1,4 @@
-"""The load host's connection to the measured server beside the driver's own.
+"""The load host's own connection to the measured server; the driver has others.
 
 It compares the clocks, and notices that the way to the measured host is cut: the driver's own
 connections would wait for minutes. A server that is only slow is not taken for one that is gone,
@@ -116,7 +116,7 @@ class Link:
 
     @property
     def broken(self) -> str:
-        """Why the server can no longer be reached; "" as long as it can."""
+        """Return why the server can no longer be reached; "" as long as it can."""
         poll = select.poll()
         poll.register(self._handle, select.POLLRDHUP)
         if not self._broken and poll.poll(0):
@@ -125,7 +125,7 @@ class Link:
         return self._broken
 
     def clock(self) -> ClockReading:
-        """The server host's clock beside ours. Raises RunFailed: DRIVER_FAILED, LOST."""
+        """Compare the server host's clock with ours. Raises RunFailed: DRIVER_FAILED, LOST."""
         try:
             return read_clock(self._ask)
         except (pymysql.Error, OSError) as error:

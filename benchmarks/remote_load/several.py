@@ -117,7 +117,10 @@ class _CommonPhases:
         self._lock = Lock()
 
     def by_one(self, phase: Phase) -> None:
-        """One process has reached the phase. Raises RunFailed if that is long after the first."""
+        """Note that one process has reached the phase.
+
+        Raises RunFailed if that is long after the first.
+        """
         with self._lock:
             now = time.monotonic()
             spread_s = now - self._first_at.setdefault(phase, now)

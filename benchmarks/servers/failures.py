@@ -1,4 +1,4 @@
-"""Why a server did not start or died, with the evidence."""
+"""Finds out why a server did not start or died, with the evidence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def variables_of(instance: ServerInstance) -> dict[str, str]:
 
 
 def explain_death(instance: ServerInstance) -> RunFailed:
-    """Why a server no longer answers; to be raised by the caller.
+    """Return why a server no longer answers, for the caller to raise.
 
     CRASHED, OUT_OF_MEMORY, DISK_FULL, LOST if it was killed from outside, or TIMED_OUT if it runs
     but does not answer. Waits up to 5 s for a dying server. The message names the evidence.
@@ -54,7 +54,7 @@ def explain_death(instance: ServerInstance) -> RunFailed:
 
 
 def explain_unclean_end(instance: ServerInstance) -> RunFailed:
-    """Why a server that was to shut down completely did not: DISK_FULL, CRASHED or LOST."""
+    """Return why a server did not shut down completely: DISK_FULL, CRASHED or LOST."""
     lines = instance.log_lines()
     if (full := _disk_full(lines)) is not None:
         return full
@@ -73,7 +73,7 @@ def explain_unclean_end(instance: ServerInstance) -> RunFailed:
 def find_trouble(instance: ServerInstance) -> RunFailed | None:
     """Return the fault of a server under a driver that failed; None when it is well.
 
-    Beside death it sees what only looks like a driver's failure: a server that waits for disk
+    It also sees trouble that only looks like a driver's failure: a server that waits for disk
     space, one that is silent, and one whose last seconds have just begun.
     """
     if (full := _disk_full(instance.log_lines())) is not None:
@@ -86,7 +86,7 @@ def find_trouble(instance: ServerInstance) -> RunFailed | None:
 
 
 def explain_failed_start(instance: ServerInstance) -> BenchmarkError:
-    """Why a server exited before it answered.
+    """Return why a server exited before it answered.
 
     RunFailed NO_START, OUT_OF_MEMORY or LOST (killed) or DISK_FULL; EmulationUnavailable when it
     never began because its resource limits could not be put on it.
@@ -153,7 +153,7 @@ def _from_outside(instance: ServerInstance, lines: list[str]) -> RunFailed | Non
         return killed
     if (full := _disk_full(lines)) is not None:
         return full
-    # A crashed server that hangs in its stack trace may be killed by whoever watches the host.
+    # A crashed server that hangs in its stack trace may be killed by a watchdog of the host.
     if instance.stopped_by_us or errorlog.matching(lines, errorlog.CRASH):
         return None
     if killed is not None:

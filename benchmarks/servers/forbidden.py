@@ -60,7 +60,7 @@ _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 
 
 def why_forbidden(name: str) -> Reason | None:
-    """Why no config may set that option; `name` has underscores and no prefix."""
+    """Return why no config may set an option; `name` has underscores and no prefix."""
     if name in _REASONS:
         return _REASONS[name]
     return next((why for why, pattern in _PATTERNS if re.fullmatch(pattern, name)), None)

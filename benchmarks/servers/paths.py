@@ -12,7 +12,7 @@ from benchmarks.processes.users import server_user
 
 
 class InstancePaths:
-    """Where one instance keeps what; every path absolute.
+    """The places of one instance's files; every path is absolute.
 
     `run_dir` is ours: the server can neither replace its my.cnf nor put a link where we write.
     Only `own_dir` in it is the server's. `log_dir` is for the redo log.

@@ -91,7 +91,7 @@ def free_port(address: str = "127.0.0.1") -> int:
 
 
 class Certificate(NamedTuple):
-    """A key and its certificate, which is its own authority: whoever has it trusts it alone."""
+    """A key and its self-signed certificate, the only one that its clients trust."""
 
     certificate: str
     key: str

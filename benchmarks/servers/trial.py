@@ -31,7 +31,7 @@ from benchmarks.storage.reserve import ReserveWatch, require_room
 
 VALIDATES_SINCE = (8, 0, 16)
 LAZY_REDO_SINCE = (8, 0, 30)
-REDO_FILES = 32  # of which the server makes one and a spare at first
+REDO_FILES = 32  # the server makes one and a spare at first
 _CHECK_DEADLINE_S = 30.0
 _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out

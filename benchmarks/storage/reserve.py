@@ -55,9 +55,9 @@ class Room:
         return self.free - self.reserve
 
     def check(self, needed_bytes: int) -> None:
-        """Raise DeviceFull, with the figures, unless so much can be written beside the reserve."""
+        """Raise DeviceFull, with the figures, unless so much fits without using the reserve."""
         if self.usable < needed_bytes:
-            kept = f" beside a reserve of {human_bytes(self.reserve)}" if self.reserve else ""
+            kept = f" on top of a reserve of {human_bytes(self.reserve)}" if self.reserve else ""
             raise DeviceFull(
                 f"{self.path}: {human_bytes(self.free)} free, "
                 f"{human_bytes(needed_bytes)} needed{kept}"
@@ -75,7 +75,7 @@ class ReserveWatch:
     """Context manager around a job that writes below `directories`.
 
     Its own `should_stop` takes the place of the job's: that also says yes once a file system is
-    down to its reserve, whoever fills it. Entering, and the job that was stopped for that reason,
+    down to its reserve, even if others fill it. Entering, and a job that was stopped for it,
     raise RunFailed(DISK_FULL) with the file system and the figures.
     """
 
@@ -111,7 +111,7 @@ class ReserveWatch:
 
 
 def require_room(directory: Path, needed_bytes: int, purpose: str) -> None:
-    """Raise RunFailed(DISK_FULL) unless so much can be written beside the reserve."""
+    """Raise RunFailed(DISK_FULL) unless so much fits without using the reserve."""
     room = room_of(directory)
     if room.usable < needed_bytes:
         raise no_room(room, f"no room for {purpose}, which takes {human_bytes(needed_bytes)}: ")

@@ -1,4 +1,4 @@
-"""From a path down to its disks: mounts, overlay, btrfs, loop, device mapper, md, partitions.
+"""Follows a path down to its disks: mounts, btrfs, loop, device mapper, md, partitions.
 
 Everything is read from /sys and not from `lsblk`, which knows serial numbers and UUIDs only where
 udev runs: in a container another disk could not be told from the right one.

@@ -249,12 +249,12 @@ def _stall(
 def _by(most: tuple[tuple[str, float], ...], unit: str, of: float | None = None) -> str:
     """Name the program that used the most, if any is known.
 
-    Where those that were counted used less than half of all (`of`), others may have used more:
-    in other containers, or ended too soon to be counted.
+    If the counted programs used less than half of all (`of`), others may have used more: programs
+    in other containers, or programs that ended too soon to be counted.
     """
     if not most:
         return ""
     name, amount = most[0]
     is_most = not of or 2 * sum(amount for _, amount in most) >= of
-    whose = "most" if is_most else "of those that are seen most"
+    whose = "most" if is_most else "of the programs counted, most"
     return f", {whose} by {name} ({amount:.1f} {unit})"

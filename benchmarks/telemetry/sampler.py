@@ -51,7 +51,7 @@ class Sampler:
 
     @classmethod
     def of(cls, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None = None) -> Self:
-        """For a running mysqld; `log` only where its logs have a directory elsewhere."""
+        """Make one for a running mysqld; `log` only if its logs have a directory elsewhere."""
         counter = ProcessCounter(os.getpid(), server_pid)
         return cls(SnapshotReader(server_pid, data, log), counter=counter)
 

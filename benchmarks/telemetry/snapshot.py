@@ -107,8 +107,8 @@ class SnapshotReader:
         t = time.monotonic()
         cpu = psutil.cpu_times()
         user, system = cpu.user + cpu.nice, cpu.system + cpu.irq + cpu.softirq
-        # A history per caller (nowrap) would hide 32-bit overflows. Whoever computes a rate drops
-        # a delta that went backwards.
+        # A history per caller (nowrap) would hide 32-bit overflows. `rate` drops a
+        # delta that went backwards.
         disks = psutil.disk_io_counters(perdisk=True, nowrap=False) if self._has_disks else {}
         data, log = (_counters(disks.get(name or "")) for name in (self._data, self._log))
         wanted = [data] if self._log is None else [data, log]

@@ -62,7 +62,7 @@ def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
     check_usable(place, 300 * MIB)
     assert file_size(device) == 100 * MIB
     monkeypatch.setenv(VARIABLE, "25%")
-    with pytest.raises(DeviceUnusable, match=r"315.6 MB needed beside a reserve of 104.9 MB"):
+    with pytest.raises(DeviceUnusable, match=r"315.6 MB needed on top of a reserve of 104.9 MB"):
         check_usable(place, 301 * MIB)
     check_usable(place, 0)  # what writes nothing may look at it
     assert file_size(device) == 75 * MIB

@@ -130,7 +130,7 @@ BUSIER = replace(END, cpu_user_s=29.0)
             # From inside of a container only what is beside us there is seen.
             conditions(BUSIER, replace(BLIND, foreign=(SSHD,), kernel_cpu_s=0.0)),
             *(Kind.FOREIGN_CPU, 14.75),
-            ", of those that are seen most by sshd (0.2 %)",
+            ", of the programs counted, most by sshd (0.2 %)",
             id="in a container",
         ),
         pytest.param(
