@@ -153,7 +153,7 @@ CASES: dict[str, Case] = {
     ),
     "study-ablation": Case(unmeasured, lambda _: True, ended, "nothing_confirmed"),
     "study-rename": Case(running_study, study_is(name="a b"), None, "", {"name": " a b "}),
-    "study-tag": Case(ended, study_is(tags="x y"), None, "", {"tags": " x  y"}),
+    "study-tag": Case(ended, study_is(tags="x y"), None, "", {"tags": " x, y"}),
     "study-archive": Case(ended, study_is(archived_at__isnull=False), running_study, "not_ended"),
     "study-restore": Case(archived, study_is(archived_at=None), ended, "not_archived"),
     "group-pause": Case(

@@ -57,7 +57,7 @@ class TagsFields(Fields):
         "",
         max_length=200,
         title="Tags",
-        description="words with spaces between; empty: none",
+        description="words, with spaces or commas between; empty: none",
         json_schema_extra={"column": "tags"},
     )
 
@@ -167,7 +167,7 @@ TAG = Action(
     help="Set the words by which the list of studies finds the study.",
     done="has these tags now: {tags}",
     check=lambda _: None,
-    run=lambda study, _, fields: describe_study(study, tags=" ".join(fields.tags.split())),
+    run=lambda study, _, fields: describe_study(study, tags=" ".join(fields.tags.replace(",", " ").split())),
     fields=TagsFields,
     is_own=True,
 )

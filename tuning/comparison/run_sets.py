@@ -91,12 +91,12 @@ class _Alike(NamedTuple):
 
     @property
     def on_its_host(self) -> Any:
-        """What runs of one host must have in common."""
+        """Return the key that runs of one host share if they may be compared."""
         return [self.host.pk, self.server.digest, *self.load], self.facts
 
     @property
     def on_any_host(self) -> Any:
-        """What runs of several hosts must have in common."""
+        """Return the key that runs of several hosts share if they may be compared."""
         facts = {name: text for name, text in self.facts.items() if name not in OF_THE_HOST}
         return [self.server.flavour, self.server.version, *self.load], facts
 

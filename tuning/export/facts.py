@@ -151,7 +151,7 @@ class ExportFacts:
 
     @property
     def device_untested(self) -> str:
-        """What the study's device leaves open; the file itself cannot place a redo log."""
+        """Say what the study's device leaves open; the file cannot place a redo log."""
         return "; ".join(self._untested())
 
     def _untested(self) -> Iterator[str]:
@@ -167,7 +167,7 @@ class ExportFacts:
 
     @property
     def not_tested(self) -> list[str]:
-        """What the study did not test."""
+        """Return the conditions that the study did not test."""
         recovery = "" if self.recovery else " and crash recovery"
         texts = [
             "other devices, versions, hosts, workloads, connections and more data",

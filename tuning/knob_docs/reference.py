@@ -114,7 +114,7 @@ def _facts(knob: Knob, facts: Facts) -> Iterator[str]:
     if facts.ignored:
         yield f"without effect since {_version(facts.ignored[0])}"
     if facts.removed:
-        # Of the releases after 8.4 only the series is certain.
+        # Only the series of releases after 8.4 is certain.
         is_certain = facts.removed != ((9, 0, 0),)
         yield f"removed in {_version(facts.removed[0])}" if is_certain else "removed after 8.4"
     if facts.tolerated:

@@ -59,7 +59,7 @@ Connections = Annotated[StrictInt, Field(ge=1, le=MAX_CONNECTIONS)]
 
 
 class LoadRequest(Request):
-    """What studies and gates ask for alike: a load, its sizes and its time on a host."""
+    """The fields that studies and gates share: a load, its sizes and its time on a host."""
 
     workload: Annotated[str, AfterValidator(_workload)] = Field(
         TPCC,

@@ -1,4 +1,4 @@
-"""What the telemetry of runs says: what limited a config, postponed writes, the data quality.
+"""Read the telemetry of runs: the limit of a config, postponed writes, the quality of data.
 
 The rule by which one run postpones writes is in `benchmarks.telemetry.write_debt`.
 """
