@@ -171,7 +171,7 @@ def test_sides_are_compared_as_on_the_page(
     wanted = [study.candidates.get(name=name) for name in names]
     query = "&".join(f"side=candidate-{one.pk}" for one in wanted)
     address = f"{V1}comparison/"
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(22):
         found = api.get(f"{address}?{query}&side=run-99").json()
     assert [one["config"] for one in found["sides"]] == [one.config.hash for one in wanted]
     assert [one["runs"] for one in found["sides"]] == [4, 2, 2]

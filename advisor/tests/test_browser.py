@@ -100,7 +100,7 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         visitor.open(reverse("study-detail", args=[study.pk]))
         page.evaluate("window.loadedOnce = true")
         live = page.locator("#study-live")
-        expect(live).to_contain_text(f"Candidate {current.candidate.name}")
+        expect(live).to_contain_text(current.candidate.name)
         expect(live).to_contain_text("0 of 6 runs finished")
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 6"))
         expect(page.locator("#study-verdict")).to_contain_text("The first figures")

@@ -167,7 +167,9 @@ TAG = Action(
     help="Set the words by which the list of studies finds the study.",
     done="has these tags now: {tags}",
     check=lambda _: None,
-    run=lambda study, _, fields: describe_study(study, tags=" ".join(fields.tags.replace(",", " ").split())),
+    run=lambda study, _, fields: describe_study(
+        study, tags=" ".join(fields.tags.replace(",", " ").split())
+    ),
     fields=TagsFields,
     is_own=True,
 )
