@@ -61,6 +61,10 @@ class TagsFields(Fields):
         json_schema_extra={"column": "tags"},
     )
 
+    @property
+    def as_words(self) -> str:
+        return " ".join(self.tags.replace(",", " ").split())
+
 
 def _may_go_on(study: Study) -> bool:
     return study.state == StudyState.FINISHED and not study.host.is_retired
