@@ -243,7 +243,8 @@ def check_can_unretire(host: Host) -> None:
 
 
 def _set(host: Host, check: Callable[[Host], None], **columns: Any) -> None:
-    host.refresh_from_db()  # another user may have been faster
-    check(host)
-    Host.objects.filter(pk=host.pk).update(**columns)
+    with transaction.atomic():
+        # Another user may have been faster.
+        check(Host.objects.select_for_update(no_key=True).get(pk=host.pk))
+        Host.objects.filter(pk=host.pk).update(**columns)
     host.refresh_from_db()

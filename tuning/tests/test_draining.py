@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
+from tuning.hosts import commands
 from tuning.hosts.commands import drain_host, start_probe, undrain_host
 from tuning.models import Study, StudyState
 from tuning.studies.commands import cancel_study, pause_study
@@ -96,3 +98,13 @@ def test_other_hosts_are_not_drained(study: Study, sent: Sent) -> None:
         undrain_host(study.host)
     assert caught.value.code == "not_drained"
     assert asked().state == StudyState.QUEUED
+
+
+def test_a_host_is_checked_while_its_row_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that of two users at once only one drains it."""
+    held: list[bool] = []
+    monkeypatch.setattr(
+        commands, "check_can_drain", lambda _: held.append(connection.in_atomic_block)
+    )
+    drain_host(Host.objects.create(name="other"))
+    assert held == [True]
