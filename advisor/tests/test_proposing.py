@@ -57,6 +57,13 @@ def test_an_emulated_device_is_what_its_limits_make_of_it() -> None:
 
 
 @pytest.mark.django_db
+def test_a_limit_on_memory_changes_nothing_of_what_a_device_can_do() -> None:
+    factories.probed(factories.found_device(identity()), random_write_iops=40_000.0)
+    limits = EmulationProfile("native", memory_bytes=700_000_000)
+    assert device_facts(HOST, [replace(NVME, emulation=limits)]).write_iops == 40_000.0
+
+
+@pytest.mark.django_db
 def test_of_several_devices_holds_what_they_share() -> None:
     device = factories.found_device(identity())
     assert device_facts(HOST, [NVME, HDD]) == DeviceFacts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db.models import Max, QuerySet
@@ -75,7 +75,11 @@ def _kind(device: FoundDevice) -> DeviceKind:
 
 def _rates(host: str, device: FoundDevice) -> DeviceFacts:
     """Return the rates of the newest good probe, else the limits of an emulated device."""
-    probes = Probe.objects.filter(device__in=_rows(host, device), state=JobState.OK)
+    rows = _rows(host, device)
+    if device.emulation is not None and not device.emulation.throttles:
+        # A limit on memory changes nothing of what the device can do.
+        rows |= _rows(host, replace(device, emulation=None))
+    probes = Probe.objects.filter(device__in=rows, state=JobState.OK)
     if probe := probes.order_by("-pk").first():
         return DeviceFacts(
             write_iops=probe.random_write_iops,
