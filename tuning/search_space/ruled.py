@@ -78,7 +78,9 @@ class _Fit:
         limits = self._limits(lower)
         if lower.low >= limit and limits is not None:
             lower = replace(lower, low=min(lower.low, max(limits[0], 1.0)))
-        return self.narrowed(lower, upper.name, high=limit), upper
+        if upper_moves:
+            return self.narrowed(lower, upper.name, high=limit), upper
+        return self.narrowed(lower, upper.name, low=limit), upper
 
     def widened(self, one: Dimension, least: float, rule: Rule) -> Dimension:
         """Return a range of the catalogue above `least`, as far as the server takes it."""

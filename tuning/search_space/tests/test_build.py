@@ -205,6 +205,13 @@ def test_what_stays_as_it_is_bounds_what_depends_on_it() -> None:
     assert max(map(int, build_space(request, situation()).dimensions[0].levels)) <= 12000
 
 
+def test_a_knob_that_is_lowered_to_another_keeps_its_upper_end() -> None:
+    instances = {"innodb_buffer_pool_instances": ("2", "16")}
+    request = SpaceRequest(names=("innodb_page_cleaners",), bounds=instances)
+    cleaners = dimension(build_space(request, situation()), "innodb_page_cleaners")
+    assert (min(map(int, cleaners)), max(map(int, cleaners))) == (2, 32)
+
+
 def test_a_server_that_sizes_itself_is_left_to_it() -> None:
     names = build_space(SpaceRequest(base={"innodb_dedicated_server": "ON"}), situation()).names
     assert not {"innodb_buffer_pool_size", "innodb_redo_log_capacity"} & set(names)
