@@ -1,7 +1,7 @@
 """A trial start: whether the server accepts these options, and with which effective values.
 
 First the server's own check of its options, then a start on a copy of an empty data directory
-(`benchmarks.datasets.pristine`), from which the variables are read back. Takes a second or three;
+(`benchmarks.datasets.golden`), from which the variables are read back. Takes a second or three;
 everything of it is gone afterwards.
 """
 

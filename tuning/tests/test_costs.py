@@ -10,7 +10,7 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.expected import HostFacts
 from tuning.configs.price import costs_of, forbidden_costs, free_redo_bytes
 from tuning.creation.config_check import warned_cnf
-from tuning.tests.export_cases import facts, rendered
+from tuning.tests.export_cases import facts, flat, rendered
 
 GIB = 1024**3
 REDO = "innodb_redo_log_capacity"
@@ -71,6 +71,9 @@ def test_a_redo_log_that_the_server_sizes_itself_counts_as_well() -> None:
     dedicated = {"innodb_dedicated_server": "ON"}
     assert kinds(dedicated, cpus=8) == {}
     assert kinds(dedicated, cpus=16) == {"innodb_dedicated_server": "recovery-time"}
+    for size, costs in ((8 * GIB, True), (GIB, False)):
+        found = facts(knobs=dedicated, candidate_variables={**dedicated, REDO: f"{size}"})
+        assert ("costs recovery-time" in flat(rendered(found))) is costs
 
 
 def test_costs_that_are_not_allowed_are_distinguished_from_those_that_are() -> None:
