@@ -245,6 +245,16 @@ def _all_connections(expected: Expected) -> Reasons:
         )
 
 
+def _page_cache(expected: Expected) -> Reasons:
+    method = expected.unsupported_flush()
+    if method is not None and FLUSH_METHOD not in expected.knobs:
+        yield (
+            FLUSH_METHOD,
+            f"is {method} by default, which the device's file system does not support: the "
+            "server will use the page cache instead",
+        )
+
+
 def _idle(expected: Expected) -> Reasons:
     """Settings that depend on another that is off, or that the server does not choose."""
     if expected.dedicated():
@@ -273,4 +283,4 @@ _Rules = tuple[Callable[[Expected], Reasons], ...]
 # The server corrects these values and starts.
 _CORRECTED: _Rules = (_at_most, _two_redo_sizes, _direct_io)
 _FATAL: _Rules = (_gtid, _statement_log, _memory)
-_REMARKS: _Rules = (_rounded, _all_connections, _idle)
+_REMARKS: _Rules = (_rounded, _all_connections, _page_cache, _idle)

@@ -72,6 +72,14 @@ def test_rules_that_need_no_host(text: str, target: ServerTraits, name: str | No
     assert list(broken(text, target)) == ([name] if name else [])
 
 
+def test_a_default_that_the_file_system_lacks_is_reported() -> None:
+    here = HostFacts(direct_io=False)
+    assert "the page cache instead" in said("", MARIADB, here)["innodb_flush_method"]
+    assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
+    assert said("innodb_flush_method=fsync", MARIADB, here) == {}
+    assert said("", MARIADB, HostFacts(direct_io=True)) == {}
+
+
 def test_statement_logging_matters_only_where_there_is_a_binary_log() -> None:
     text = "binlog_format=STATEMENT transaction_isolation=READ-COMMITTED"
     assert broken(text, MYSQL80, HostFacts(binary_log=True))
