@@ -26,6 +26,8 @@ T = TypeVar("T")
 #: Takes the part of the whole load, 0..1, that is done, and its phase.
 ProgressCallback = Callable[[float, str], None]
 POLL_S = 0.2
+#: Seconds in which a killed statement ends, or the rows of a batch are made.
+_END_S = 10.0
 
 
 def ignore(fraction: float, phase: str) -> None:
@@ -155,6 +157,8 @@ def run_all(
         except BaseException:
             left = [connections[at] for at, future in enumerate(futures) if not future.done()]
             _kill(instance, left)
+            if wait(futures, timeout=_END_S).not_done:
+                instance.kill()  # it hangs, and nothing else ends the threads
             raise
         return [future.result() for future in futures]
 
@@ -163,16 +167,14 @@ def _kill(instance: ServerInstance, connections: Sequence[Connection[Any]]) -> N
     # A server that has ended has closed the connections, which ends the threads too.
     if not instance.alive():
         return
-    try:
-        with (
-            instance.connect(connect_timeout=ANSWER_S, read_timeout=ANSWER_S) as admin,
-            admin.cursor() as cursor,
-        ):
-            for connection in connections:
-                number: int = connection.thread_id()  # type: ignore[no-untyped-call]
-                cursor.execute(f"KILL {number}")
-    except pymysql.Error:  # a server that hangs: nothing else ends the threads
-        instance.kill()
+    with (
+        contextlib.suppress(pymysql.Error),
+        instance.connect(connect_timeout=ANSWER_S, read_timeout=ANSWER_S) as admin,
+        admin.cursor() as cursor,
+    ):
+        for connection in connections:
+            number: int = connection.thread_id()  # type: ignore[no-untyped-call]
+            cursor.execute(f"KILL {number}")
 
 
 def execute_each(statements: Sequence[str]) -> Callable[[Connection[Any]], list[Any]]:
