@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchmarks.servers.options import option_value
+from benchmarks.servers.options import MAX_LINE_BYTES, option_value
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.options import Names
@@ -61,6 +61,7 @@ class UserFile:
     encoding: str
     options: tuple[FileLine, ...]
     includes: bool
+    was_utf_16: bool
 
     @cached_property
     def last(self) -> dict[str, FileLine]:
@@ -91,11 +92,12 @@ def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
         raise InvalidConfig(broken or [Problem(SOURCE, None, "", scanned.problem)])
     report = import_cnf(data, SOURCE, server)
     found = [one for one in report.lines if server_group(one.group, server)]
-    if encoding.startswith("utf-16"):
+    was_utf_16 = encoding.startswith("utf-16")
+    if was_utf_16:
         text, encoding = text.removeprefix("\ufeff"), "utf-8"
     lines = _split(text)
     includes = any(line.lstrip().startswith("!") for line in lines)
-    return UserFile(lines, encoding, tuple(_options(found, server)), includes)
+    return UserFile(lines, encoding, tuple(_options(found, server)), includes, was_utf_16)
 
 
 def _split(text: str) -> tuple[str, ...]:
@@ -135,11 +137,17 @@ def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | N
     """Return a unified diff to the patched file, after comments that `patch` skips.
 
     Without a hunk there is nothing to change.
-    Raises TuningError (current_config_needed) without a file.
+    Raises TuningError: current_config_needed without a file, no_diff for a file in UTF-16.
     """
     if current is None:
         reason = "a diff needs your current my.cnf"
         raise TuningError("current_config_needed", reason, field="current")
+    if current.was_utf_16:
+        reason = (
+            "your file is in UTF-16, which neither patch nor the server can read: take the whole "
+            "my.cnf, which is in UTF-8"
+        )
+        raise TuningError("no_diff", reason, field="current")
     found = _conflicts(facts, lines, current)
     own = "; ".join(
         f"your own {may_lose(name, current.values[name] or '', lost, ', which is kept,')}"
@@ -217,26 +225,32 @@ def _changed(
         text += [comment(about(ours[name], facts, "")) for name in ours if name in own]
         for name, value in own.items():
             new = ours[name].value if name in ours else value
-            text += [] if new is None else [_rewritten(whole, mine, name, new, facts)]
+            text += [] if new is None else _rewritten(whole, mine, name, new, facts)
         return text if own else [*text, gone]
     for name, value in own.items():
         if name in ours and value != ours[name].value:
-            new_line = _rewritten(whole, mine, name, ours[name].value, facts)
-            return [comment(about(ours[name], facts, mine.given)), new_line]
+            new_lines = _rewritten(whole, mine, name, ours[name].value, facts)
+            return [comment(about(ours[name], facts, mine.given)), *new_lines]
     return None
 
 
-def _rewritten(old: str, mine: FileLine, name: str, value: str, facts: ExportFacts) -> str:
-    """Return the line with the new value; indent, spelling of the name and comment are kept."""
+def _rewritten(old: str, mine: FileLine, name: str, value: str, facts: ExportFacts) -> list[str]:
+    """Return the line with the new value; indent, spelling of the name and comment are kept.
+
+    The comment of a line that would become too long for the server stands before it.
+    """
     shown = option_value(cnf_value(name, value, facts.server))
     body, _ = without_comment(old)
     tail = old[len(body.rstrip()) :]
     spelled, _, behind = body.partition("=")
     if mine.result.name != name or not behind.strip():
         indent = body[: len(body) - len(body.lstrip())]
-        return f"{indent}{name} = {shown}{tail}"
-    gap = behind[: len(behind) - len(behind.lstrip())]
-    return f"{spelled}={gap}{shown}{tail}"
+        line = f"{indent}{name} = {shown}"
+    else:
+        line = f"{spelled}={behind[: len(behind) - len(behind.lstrip())]}{shown}"
+    if len(f"{line}{tail}".encode()) > MAX_LINE_BYTES:
+        return [comment(tail.lstrip().lstrip("#")), line]
+    return [f"{line}{tail}"]
 
 
 def _applied(

@@ -310,13 +310,26 @@ def test_a_long_line_that_is_taken_out_leaves_no_option_behind() -> None:
     assert max(map(len, new.splitlines())) < 4095
 
 
-def test_a_file_in_utf_16_is_exported_in_utf_8() -> None:
+def test_a_line_that_the_new_value_makes_too_long_gives_up_its_comment() -> None:
+    """Servers read 4,095 bytes of a line, and the rest as an option."""
+    old = b"innodb_io_capacity=9 # " + b"x" * 4060 + b" port=7"
+    current = b"[mysqld]\n" + old + b"\n"
+    new = patched_cnf(facts(knobs={"innodb_io_capacity": "123456789012"}), current)
+    assert max(map(len, new.splitlines())) <= 4095
+    assert settings_of(new) == {"innodb_io_capacity": "123456789012"}
+    assert b"# xxxx" in new
+
+
+def test_a_file_in_utf_16_is_exported_in_utf_8_and_has_no_diff() -> None:
     current = "\ufeff[mysqld]\r\n# Gr\u00fc\u00dfe\r\ninnodb_io_capacity=200\r\n".encode(
         "utf-16-le"
     )
     new = patched_cnf(FACTS, current)
     assert new.startswith("[mysqld]\r\n# Gr\u00fc\u00dfe\r\n".encode())
     assert settings_of(new) == FACTS.knobs
+    with pytest.raises(TuningError, match="neither patch nor the server") as refused:
+        diff_of(FACTS, current)
+    assert (refused.value.code, refused.value.field) == ("no_diff", "current")
 
 
 def test_what_the_users_file_breaks_by_itself_is_the_users() -> None:
