@@ -336,6 +336,16 @@ def test_times_and_sizes_distinguish_run_sets_and_the_default_has_two_devices() 
     assert chosen_run_set([], "") is None
 
 
+def test_a_config_that_failed_once_is_not_the_best() -> None:
+    device = measured_on(SATA)
+    runs_of(
+        device, workload__connections=8, slot__candidate__name="whitepaper-a", slot__block=1
+    ).update(state=RunState.CRASHED)
+    comparison = the_comparison()
+    assert cell(comparison, device, 8).config == "server-default"
+    assert cell(comparison, device, 16).config == "whitepaper-a"
+
+
 def test_without_a_common_number_of_connections_the_kind_decides() -> None:
     nvme = measured_on(NVME, connections=[4])
     hdd = measured_on(HDD, connections=[8])

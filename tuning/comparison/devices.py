@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.models import Config, Device, Host
+from benchmarks.models import Config, Device, Host, Run, Server
 from tuning.comparison.measured import RankedRun
 from tuning.comparison.run_sets import RunSet
 from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.results.document import short_names
 from tuning.results.series import middle_run
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
+from tuning.strategy.racing import FAULTS
 
 BEST = "best"
 _WITH_DATA = ".logs-with-data"
@@ -115,7 +116,7 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
 
     "Best" is, for each device and number of connections, the config with the highest median
     throughput among those that a study recommends; if there are none, among those with at least
-    two runs; else among all. Only configs of durability D0.
+    two runs; else among all. Only configs of durability D0 that never failed there.
     """
     runs = _of_one_setup(run_set.runs)
     measured: dict[Place, dict[ConfigKey, list[RankedRun]]] = defaultdict(
@@ -125,12 +126,12 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
         measured[_place(run)][_key(run)].append(run)
     choices = _choices(runs)
     choice = next((one for one in choices.values() if one.token == token), None)
-    recommended = _recommended(run_set)
+    recommended, failed = _recommended(run_set), _failed(run_set)
     cells = {}
     for at, there in measured.items():
         asked: Collection[ConfigKey] = [choice.config_key] if choice else ()
         if choice is None:
-            asked = _best_among(there, recommended[at])
+            asked = _best_among(there, recommended[at], failed[at])
         found = [
             _cell(choices[key], there[key], key in recommended[at])
             for key in asked
@@ -215,11 +216,37 @@ def _recommended(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     return found
 
 
+def _failed(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
+    """Return configs with a failed run that may be their fault: never the best, however fast.
+
+    A run that was measured again, because the disk was full, is none of these.
+    """
+    servers = Server.objects.filter(pk__in={run.server_id for run in run_set.runs})
+    rows = Run.objects.filter(
+        host__in=run_set.hosts,
+        state__in=FAULTS,
+        retries=None,
+        server__digest__in=servers.values("digest"),
+        workload__driver=run_set.workload.driver,
+        **{f"workload__{name}": value for name, value in run_set.workload.sizes.items()},
+    ).values_list("device_id", "workload__connections", "config_id", "logs_with_data")
+    found: dict[Place, set[ConfigKey]] = defaultdict(set)
+    for device, connections, config, with_data in rows:
+        found[device, connections].add(ConfigKey(config, with_data))
+    return found
+
+
 def _best_among(
-    there: Mapping[ConfigKey, Sequence[RankedRun]], recommended: Collection[ConfigKey]
+    there: Mapping[ConfigKey, Sequence[RankedRun]],
+    recommended: Collection[ConfigKey],
+    failed: Collection[ConfigKey],
 ) -> list[ConfigKey]:
     """Return the configs of a place that may be its best, as `compare` defines it."""
-    fit = [key for key, runs in there.items() if _durability(runs) == DurabilityClass.D0]
+    fit = [
+        key
+        for key, runs in there.items()
+        if key not in failed and _durability(runs) == DurabilityClass.D0
+    ]
     # A single run may be lucky, and the best of many single runs probably is.
     often = [key for key in fit if len(there[key]) > 1]
     return [key for key in fit if key in recommended] or often or fit
