@@ -172,10 +172,10 @@ def test_sides_are_compared_as_on_the_page(
     query = "&".join(f"side=candidate-{one.pk}" for one in wanted)
     address = f"{V1}comparison/"
     with django_assert_max_num_queries(22):
-        found = api.get(f"{address}?{query}&side=run-99").json()
+        found = api.get(f"{address}?{query}&side=run-999999").json()
     assert [one["config"] for one in found["sides"]] == [one.config.hash for one in wanted]
     assert [one["runs"] for one in found["sides"]] == [4, 2, 2]
-    assert (found["differs"], found["missing"]) == ({}, {"run-99": "has no successful run"})
+    assert (found["differs"], found["missing"]) == ({}, {"run-999999": "has no successful run"})
     first, second, third = found["figures"]["throughput"]
     assert first["change"] is None
     assert second["change"]["ratio"] == pytest.approx(6890 / 6120, rel=0.1)
@@ -184,4 +184,4 @@ def test_sides_are_compared_as_on_the_page(
         one.config.knobs["innodb_io_capacity"] for one in wanted[1:]
     ]
     assert error(api.get(address), 400)["code"] == "invalid_request"
-    assert error(api.get(f"{address}?side=run-99"), 404)
+    assert error(api.get(f"{address}?side=run-999999"), 404)
