@@ -1,4 +1,4 @@
-"""What a page costs with years of runs in the database: `make bench-dashboard`.
+"""What a page costs with years of runs in the database: `make bench-pages`.
 
 python -m bench.pages [--studies N] [--samples N] [--slots N] [--requests N]
     [--only NAME] [--database NAME]
