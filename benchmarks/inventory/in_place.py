@@ -11,15 +11,16 @@ from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import options_text
 from benchmarks.inventory.stored import change_inventory
 from benchmarks.models import Device, Server
+from benchmarks.processes.child import check_enterable
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.identity import DeviceIdentity
 
 
 def unchanged_server(server: Server) -> ServerBinary:
-    """The program of that row. Raises NotAServer, and ServerChanged if it is another one now.
+    """Return the program of a row. Raises NotAServer, and ServerChanged if it is another one now.
 
-    Then the host's inventory knows it already: what is planned from now on is planned for it.
+    Before it raises ServerChanged, it stores the new program in the host's inventory.
     """
     binary = identify(Path(server.path))
     if binary.digest != server.digest:
@@ -51,10 +52,12 @@ def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | 
 def check_measurable(device: Device) -> None:
     """Try what every run on the device needs, before a dataset is loaded there.
 
-    Raises DeviceUnusable when another device is in its place, EmulationUnavailable when its limits
-    cannot be set.
+    Raises DeviceUnusable when another device is in its place or the servers' user cannot enter
+    its directories, EmulationUnavailable when its limits cannot be set.
     """
     check_still_there(device)
+    for path in device.layout.directories:
+        check_enterable(path)
     profile = device.profile
     if profile is not None and (why := why_unavailable(profile, device.layout.directories)):
         raise EmulationUnavailable(f"{device}: {why}")

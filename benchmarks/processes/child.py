@@ -186,17 +186,17 @@ def run(
 
 def check_reachable(path: Path) -> None:
     """Raise DeviceUnusable when the servers' user cannot write in the directory `path`."""
-    if may("-w", path) and may("-x", path):
+    check_enterable(path)
+    if not may("-w", path):
+        raise DeviceUnusable(f"{_servers_user()} cannot write in {path}")
+
+
+def check_enterable(path: Path) -> None:
+    """Raise DeviceUnusable, with the folder's name, when the servers' user cannot enter `path`."""
+    if may("-x", path):
         return
-    user = server_user()
-    if user is None:
-        raise DeviceUnusable(f"{path} is not writable")
-    for folder in reversed(path.parents):
-        if not may("-x", folder):
-            raise DeviceUnusable(
-                f"the user {user.name}, which mysqld runs as, cannot enter {folder}"
-            )
-    raise DeviceUnusable(f"the user {user.name}, which mysqld runs as, cannot write in {path}")
+    closed = next((folder for folder in reversed(path.parents) if not may("-x", folder)), path)
+    raise DeviceUnusable(f"{_servers_user()} cannot enter {closed}")
 
 
 def may(right: str, path: Path) -> bool:
@@ -205,6 +205,11 @@ def may(right: str, path: Path) -> bool:
     The kernel is asked, so ACLs and read-only mounts count.
     """
     return run(tool("test"), right, path).status == 0
+
+
+def _servers_user() -> str:
+    user = server_user()
+    return f"the user {user.name}, which mysqld runs as," if user else "this user"
 
 
 def describe_exit(status: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -278,13 +279,24 @@ def test_a_run_looks_at_each_of_its_devices_once(
 
 
 def test_what_every_run_needs_is_tried_first(
-    find: Find, host: Host, monkeypatch: pytest.MonkeyPatch
+    find: Find, host: Host, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device = device_row(host, find(emulate="hdd"))
+    device = device_row(host, find(path=server_tmp, emulate="hdd"))
     monkeypatch.setattr(in_place, "why_unavailable", lambda *_: "")
     check_measurable(device)
     monkeypatch.setattr(in_place, "why_unavailable", lambda *_: "no cgroups")
     with pytest.raises(EmulationUnavailable, match=r"emulated HDD.*no cgroups"):
+        check_measurable(device)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers as another user")
+def test_a_log_directory_that_the_server_cannot_enter(
+    find: Find, host: Host, server_tmp: Path
+) -> None:
+    logs = server_tmp / "closed"
+    logs.mkdir(mode=0o700)
+    device = device_row(host, find(path=server_tmp, log_dir=logs))
+    with pytest.raises(DeviceUnusable, match=f"cannot enter {logs}"):
         check_measurable(device)
 
 
