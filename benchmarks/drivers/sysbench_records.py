@@ -53,6 +53,8 @@ class RecordCounter:
             ended = records["ended"]
             records = records[(ended >= self.begin) & (ended < self.end)]
             kind, failed = records["kind"], records["failed"] != 0
+            if kind.size and kind.max() >= len(self._names):
+                raise ValueError(f"transaction {kind.max()} is unknown")
             self._counts += [
                 np.bincount(kind[~failed], minlength=len(self._names)),
                 np.bincount(kind, records["retries"], len(self._names)).astype(np.int64),

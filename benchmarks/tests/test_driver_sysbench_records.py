@@ -63,7 +63,7 @@ def test_what_ended_in_the_measured_interval_is_counted_once(tmp_path: Path) -> 
     ("content", "complaint"),
     [
         (b"1234567", "multiple of"),
-        (np.array([(0.5, 1.0, 0, 9, 0)], dtype=RECORD).tobytes(), "inhomogeneous"),
+        (np.array([(0.5, 1.0, 0, 9, 0)], dtype=RECORD).tobytes(), "transaction 9 is unknown"),
         (np.array([(0.5, float("nan"), 0, 0, 0)], dtype=RECORD).tobytes(), "no times"),
     ],
     ids=["cut-off", "unknown-kind", "no-time"],
