@@ -1,7 +1,7 @@
 """Reads the project's own data files: YAML that must match a pydantic class.
 
 Such a class is a pydantic dataclass with `config=STRICT`. Its numbers and switches are strict
-(`Count`, `Number`, `StrictInt`, `StrictBool`): "5" is not a number, and yes is not a Boolean.
+(`Count`, `Number`, `StrictInt`, `StrictBool`): "5" is not a number, and 1 is not a Boolean.
 """
 
 from __future__ import annotations

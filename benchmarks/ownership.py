@@ -33,8 +33,9 @@ _LAST_WRITES_S = 5.0
 def trusted_path(path: Path) -> Path:
     """Return `path` without links, if nobody but this user and root can change what is there.
 
-    Judges every directory and link on the way: a directory can be renamed by whoever may write in
-    its parent. Raises DeviceUnusable, with the command that fixes it; OSError if it is not there.
+    Judges every directory and link on the way: a user who may write in a directory can rename
+    what is in it. Raises DeviceUnusable, with the command that fixes it; OSError if it is not
+    there.
     """
     here, links = Path("/"), 0
     left = list(reversed(path.absolute().parts))

@@ -48,8 +48,8 @@ class DatasetSource:
     name: part of the golden copy's key, such as "w10". title: the size, such as "10 warehouses".
     version: raised whenever its rows change.
     identity: facts about the data, by which a golden copy is known to be the one asked for.
-    data_bytes: estimated size of tables and indexes. phases: those of `load`, each with its share
-    of the time.
+    data_bytes: estimated size of tables and indexes. phases: the phases of `load`, each with its
+    share of the time.
     load: creates and fills the tables of a server with so many threads. Raises LoadFailed,
     pymysql.Error, OSError and RunFailed: CANCELLED.
     """

@@ -99,8 +99,9 @@ def load(
     count = execute_each([f"SELECT COUNT(*) FROM {name}" for name in loaded])  # noqa: S608
     counted, violations = do(count, check_consistency)
     found = {name: int(row[0]) for name, row in zip(loaded, counted, strict=True)}
-    if found != {**loaded, **expected}:
-        raise LoadFailed(f"rows are missing: expected { ({**loaded, **expected}) }, found {found}")
+    wanted = {**loaded, **expected}
+    if found != wanted:
+        raise LoadFailed(f"rows are missing: expected {wanted}, found {found}")
     if violations:
         raise LoadFailed(f"the loaded rows break {violations[0]} ({len(violations)} found)")
     do(execute_each([f"ANALYZE TABLE {', '.join(loaded)}"]))

@@ -114,7 +114,7 @@ class TransactionCounts:
 
 @dataclass(frozen=True)
 class LoadSide(Document):
-    """A load host of a run and the way to it; a driver beside the server has none.
+    """A load host of a run and the way to it; a driver on the server's host has none.
 
     `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
     by how much the comparison of the two hosts' clocks may be wrong, `clock_drift_ms` how far they
@@ -139,7 +139,7 @@ class DriverResult:
     `times` are the response times of the transaction that counts, as far as completed in the
     measured interval. `counts` are by the workload's names. `driver_cpu_seconds` is the user and
     system time of the driver's process in that interval. `output` is what the program said,
-    bounded and without secrets. `load_side`: None if the program ran beside the server.
+    bounded and without secrets. `load_side`: None if the program ran on the server's host.
     """
 
     measured_seconds: float

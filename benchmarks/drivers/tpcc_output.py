@@ -101,7 +101,7 @@ def measured_response_times(path: Path, *, completed: int, measure_s: int) -> Re
       no longer counts.
 
     The lines are in order of completion and the counted ones follow each other without a gap. They
-    are therefore the last ones before the first N. Only should there be too few of those (a
+    are therefore the last ones before the first N. Only if there are too few such lines (a
     New-Order may end between the tick of the clock and the end of counting) do lines marked N make
     up the number.
 

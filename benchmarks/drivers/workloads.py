@@ -18,7 +18,7 @@ OLTP_SCRIPTS: Final = (
 )
 #: Names of all workloads, the usual one first.
 WORKLOADS: Final = (TPCC, *OLTP_SCRIPTS)
-#: The only driver of those scripts; every driver runs TPC-C.
+#: The only driver of OLTP_SCRIPTS; every driver runs TPC-C.
 OLTP_DRIVER: Final = "sysbench"
 OLTP_SCHEMA: Final = "sbtest"
 #: Units of throughput: New-Orders per minute, and transactions of any other workload.

@@ -72,10 +72,10 @@ def emulated_device(
 ) -> Iterator[CgroupLimits | None]:
     """Make the cgroups of a run, with the limits on every disk that holds one of `paths`.
 
-    Hand what is given to `running_server(resource_limits=...)`, whose block must end within this
-    one. Without a profile it does nothing and gives None: the device as it is. At the end, on
-    every path, whatever is still inside is killed and the cgroups are removed; those of a killed
-    worker are swept by `sweep_cgroups`.
+    Hand the yielded limits to `running_server(resource_limits=...)`, whose block must end within
+    this one. Without a profile it yields None: the device as it is. At the end, on every path,
+    processes still inside are killed and the cgroups are removed; `sweep_cgroups` removes the
+    cgroups of a killed worker.
 
     Raises EmulationUnavailable with the reason when the limits cannot be set.
     """

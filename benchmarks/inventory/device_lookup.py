@@ -23,13 +23,12 @@ from benchmarks.storage.kinds import DeviceKind
 class DeviceSpec:
     """A device to be looked up on its host.
 
-    path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
-    another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
-    memory_bytes: limits all memory of the server, its page cache included. scale: marks that as
-    the memory of a scale model of a server that many times larger. kind: the user's
-    correction; None leaves the one that was made before. limits: those of a device that is kept,
-    in place of what `emulate` and `memory_bytes` would come to by now. host: the name of the host
-    of a registered device, "" for that of the study.
+    path: a directory on it, None for the host's usual one. log_dir: a directory for the redo logs
+    on another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
+    memory_bytes: limits all memory of the server, its page cache included. scale: this memory
+    models a server that many times larger. kind: the user's correction; None keeps an earlier
+    one. limits: the stored limits of a kept device, used instead of `emulate` and `memory_bytes`.
+    host: the name of a registered device's host; "" for the study's host.
     """
 
     path: Path | None = None

@@ -28,7 +28,7 @@ AUTO = "auto"
 
 
 class Part(BaseModel):
-    """Never changes. What a newer version of the advisor wrote beside it is left out."""
+    """A part of an inventory; immutable. Fields that a newer version stored are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -83,7 +83,7 @@ class FoundDirectory(Part):
 class HostInventory(Part):
     """Programs and directories of the host `name` that a study may use.
 
-    The first server and `default_directory` are those of a study that names none. `memory_bytes`
+    A study that names none gets the first server and `default_directory`. `memory_bytes`
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
     they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
     `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.

@@ -60,9 +60,9 @@ def inspect_here(
 ) -> HostInventory:
     """Look at this machine, which is `host`, and store its inventory.
 
-    `servers` and `devices` are named by somebody with a shell here: those that can be used are
-    listed from then on, the others leave no trace. Looks again when another process listed a path
-    meanwhile.
+    `servers` and `devices` are paths that somebody with a shell here names. Usable paths are
+    listed from then on; unusable ones leave no trace. Looks again when another process listed a
+    path meanwhile.
     """
     while True:
         listed = {subject: listed_paths(host, subject) for subject in (SERVER, DEVICE)}
@@ -91,8 +91,8 @@ def inspect_host(
 ) -> HostInventory:
     """Return the inventory of this machine, called `name`.
 
-    The default device is made if it is missing. `servers` and `devices` are what may be used
-    beside what is found. The inventory also says what cannot be used, and why. Raises nothing.
+    The default device is made if it is missing. `servers` and `devices` name more than a search
+    finds. The inventory also says what cannot be used, and why. Raises nothing.
     """
     default = settings.DEFAULT_DEVICE
     programs, refused_servers = _sort(
@@ -219,7 +219,7 @@ def _once_each(
 
 
 def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
-    """The drivers in the order of preference, and those that are missing."""
+    """Return the drivers in the order of preference, and the missing ones."""
     found, missing = [], []
     for name in DRIVERS:
         try:

@@ -129,9 +129,9 @@ def _ask(path: Path, *arguments: str, most_bytes: int = MAX_OUTPUT_BYTES) -> str
 def _trusted_program(path: Path) -> Path:
     """Return the ELF program that `path` runs, without links; for a digest.
 
-    That is the file itself, or for a script the mysqld or mariadbd in usr/sbin beside it: set-up's
-    own servers are started by such a wrapper, with the libraries that came with them. Raises
-    NotAServer unless only root and this user can change or replace script and program.
+    That is the file itself; for a script it is the mysqld or mariadbd in usr/sbin below the
+    script's folder. Set-up installs its servers with such a wrapper, which finds their libraries.
+    Raises NotAServer unless only root and this user can change or replace script and program.
     """
     try:
         real = trusted_path(path)

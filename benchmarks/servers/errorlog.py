@@ -35,7 +35,7 @@ PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 def said(paths: InstancePaths, lines: int) -> list[str]:
     """Return the last lines of the console, written before the error log is opened, and that log.
 
-    What else the server may have put in the place of its log is not read.
+    A link, pipe or foreign file that the server left in the place of its log is not read.
     """
     console = read_tail(paths.console, lines)
     return (console + read_tail(paths.error_log, lines, owner=uid_of(server_user())))[-lines:]

@@ -23,9 +23,7 @@ _KIND_OF_WORDS = {
         *("perc", "megaraid", "mr9", "serveraid", "avago", "dellboss", "adaptec", "aacraid"),
         *("logical volume", "smart array"),  # HP and HPE
     ),
-    DeviceKind.OTHER: (
-        *("qemu", "vmware", "vbox", "msft", "virtual disk", "virtual nvme", "google"),
-    ),
+    DeviceKind.OTHER: ("qemu", "vmware", "vbox", "msft", "virtual disk", "virtual nvme", "google"),
 }
 _SSDS = {Transport.SATA: DeviceKind.SATA_SSD, Transport.SAS: DeviceKind.SAS_SSD}
 

@@ -54,7 +54,7 @@ def identify_device(path: Path, *, root: Path = Path("/")) -> DeviceIdentity:
 
 def check_usable(path: Path, needed_bytes: int) -> None:
     """Raise DeviceUnusable unless `path` is a directory that can be written to, and DeviceFull
-    without that much free space beside the reserve of its file system.
+    without that much free space on top of the reserve of its file system.
 
     For 0 bytes the reserve is not looked at.
 
@@ -91,9 +91,8 @@ def check_in_place(
 ) -> tuple[DeviceIdentity, DeviceIdentity | None]:
     """Return the devices of the data and, where it has a directory of its own, the redo log.
 
-    Raises DeviceUnusable unless both can be written to and are on the devices `expected`, where
-    those are known: a mount that is missing after a restart leaves its directory behind, on
-    another disk.
+    Raises DeviceUnusable unless both can be written to and are on the `expected` devices (None:
+    any). A mount that is missing after a restart leaves its directory behind, on another disk.
     """
     for path in layout.directories:
         check_device(path)

@@ -186,7 +186,7 @@ class TestHandingOver:
     def test_a_file_that_is_still_written_to_is_not_taken_back(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ownership, "_LAST_WRITES_S", 0.1, raising=False)
+        monkeypatch.setattr(ownership, "_LAST_WRITES_S", 0.1)
         data = tmp_path / "data"
         data.mkdir()
         (data / "ibdata1").write_bytes(b"x")
